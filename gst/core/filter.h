@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The filters' weights (docs/filters.md): from settings and a plane's subsampling to an operation. filter.c makes
+ * matrices, operation.c puts them together. */
+#pragma once
+
+#include "settings.h"
+
+G_BEGIN_DECLS
+
+/* One weighted sum over a neighbourhood. Either matrix, or x and y, are set. */
+typedef struct {
+  ConvolveMatrix *matrix;       /* direct: the whole matrix; owned */
+  ConvolveMatrix *x;            /* separable: the row of weights (n x 1); owned */
+  ConvolveMatrix *y;            /* separable: the column of weights (1 x n); owned */
+} ConvolveTerm;
+
+/* How the terms t0, t1, ... and the input sample v make one value. */
+typedef enum {
+  CONVOLVE_COMBINE_SUM,         /* t0 + t1 + ... */
+  CONVOLVE_COMBINE_MAGNITUDE,   /* sqrt (t0^2 + t1^2); two terms */
+  CONVOLVE_COMBINE_UNSHARP,     /* d = v - t0; v + (|d| > threshold ? amount x d : 0); one term */
+} ConvolveCombine;
+
+#define CONVOLVE_MAX_TERMS 2
+
+typedef struct {
+  ConvolveCombine combine;
+  guint n_terms;
+  ConvolveTerm term[CONVOLVE_MAX_TERMS];
+  gdouble amount;               /* for CONVOLVE_COMBINE_UNSHARP */
+  gdouble sum;                  /* what a flat area of 1 becomes: the sum of weights, 0 for magnitude, 1 for unsharp */
+  gdouble l1;                   /* the largest magnitude that input samples of magnitude 1 can give */
+  gboolean has_negative;        /* some weight is negative (always for magnitude and unsharp) */
+  guint left, right, above, below;      /* pixels that the terms reach beyond the output pixel */
+} ConvolveOperation;
+
+/* Makes the operation of settings for a plane whose pixels are 1 << w_sub by 1 << h_sub luma pixels; scale and bias are
+ * not in it. NULL with an error where method cannot be had (direct with more than CONVOLVE_DIRECT_MAX_TAPS,
+ * separable for a filter that is not). */
+#define CONVOLVE_DIRECT_MAX_TAPS (4100 * 4100)
+ConvolveOperation *convolve_operation_new (const ConvolveSettings * settings, guint w_sub, guint h_sub, GError ** error);
+void convolve_operation_free (ConvolveOperation * operation);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (ConvolveOperation, convolve_operation_free)
+/* TRUE if it gives back its input, exactly. */
+gboolean convolve_operation_is_identity (const ConvolveOperation * operation);
+/* Short: "separable 13x13", "direct 3x3", "magnitude of separable 3x3, separable 3x3". */
+gchar *convolve_operation_describe (const ConvolveOperation * operation);
+
+/* The name that properties, plans and tests use: "gaussian". */
+const gchar *convolve_filter_name (ConvolveFilter filter);
+const gchar *convolve_border_name (ConvolveBorder border);
+
+G_END_DECLS

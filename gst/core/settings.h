@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the user asked for, as plain data: one field for each property that says what a pixel becomes. */
+#pragma once
+
+#include "border.h"
+#include "matrix.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  CONVOLVE_FILTER_IDENTITY,
+  CONVOLVE_FILTER_CUSTOM,
+  CONVOLVE_FILTER_GAUSSIAN,
+  CONVOLVE_FILTER_BOX,
+  CONVOLVE_FILTER_DISK,
+  CONVOLVE_FILTER_MOTION,
+  CONVOLVE_FILTER_SHARPEN,
+  CONVOLVE_FILTER_UNSHARP,
+  CONVOLVE_FILTER_LAPLACIAN,
+  CONVOLVE_FILTER_LAPLACIAN8,
+  CONVOLVE_FILTER_LOG,
+  CONVOLVE_FILTER_DOG,
+  CONVOLVE_FILTER_SOBEL,
+  CONVOLVE_FILTER_SCHARR,
+  CONVOLVE_FILTER_PREWITT,
+  CONVOLVE_FILTER_ROBERTS,
+  CONVOLVE_FILTER_EMBOSS,
+  CONVOLVE_N_FILTERS
+} ConvolveFilter;
+
+typedef enum {
+  CONVOLVE_GRADIENT_MAGNITUDE,
+  CONVOLVE_GRADIENT_X,
+  CONVOLVE_GRADIENT_Y,
+} ConvolveGradient;
+
+typedef enum {
+  CONVOLVE_CHANNEL_LUMA = 1 << 0,       /* also grey */
+  CONVOLVE_CHANNEL_CHROMA = 1 << 1,
+  CONVOLVE_CHANNEL_RGB = 1 << 2,
+  CONVOLVE_CHANNEL_ALPHA = 1 << 3,
+  CONVOLVE_CHANNEL_ALL = 15
+} ConvolveChannels;
+
+typedef enum {
+  CONVOLVE_ALPHA_AUTO,          /* weighted unless the filter has negative weights */
+  CONVOLVE_ALPHA_STRAIGHT,
+  CONVOLVE_ALPHA_WEIGHTED,
+} ConvolveAlphaMode;
+
+typedef enum {
+  CONVOLVE_CLAMP_FORMAT,        /* to what the format holds */
+  CONVOLVE_CLAMP_NOMINAL,       /* to 16-235 and 16-240 (times 2^(depth - 8)) where the caps say limited range */
+} ConvolveClamp;
+
+typedef enum {
+  CONVOLVE_METHOD_AUTO,         /* the plan chooses */
+  CONVOLVE_METHOD_DIRECT,       /* one sum over the whole matrix */
+  CONVOLVE_METHOD_SEPARABLE,    /* row and column passes; an error where the filter is not separable */
+} ConvolveMethod;
+
+typedef struct {
+  ConvolveFilter filter;
+  ConvolveMatrix *kernel;       /* custom: the matrix, or NULL; owned */
+  ConvolveMatrix *kernel_x;     /* custom separable: row (n x 1) or NULL; owned. Used when kernel is NULL */
+  ConvolveMatrix *kernel_y;     /* custom separable: column (1 x n) or NULL (then 1); owned */
+  gboolean normalize;           /* custom: divide by the sum of weights unless that is 0 */
+  gdouble scale, bias;          /* bias in nominal ranges: -1..1 and beyond */
+  gdouble sigma, sigma_y;       /* luma pixels, 0..1000; sigma_y < 0: as sigma */
+  gint radius;                  /* luma pixels, -1..1024; -1: the radius with sigma's standard deviation */
+  gdouble amount;               /* factor */
+  gdouble threshold;            /* in nominal ranges, 0..1 */
+  gdouble angle;                /* degrees, counter-clockwise, 0 points right */
+  ConvolveGradient gradient;
+  ConvolveBorder border;
+  guint32 border_color;         /* 0xAARRGGBB, full-range R'G'B' */
+  ConvolveChannels channels;
+  ConvolveAlphaMode alpha_mode;
+  ConvolveClamp clamp;
+  guint iterations;             /* 1..1024 */
+  ConvolveMethod method;
+} ConvolveSettings;
+
+void convolve_settings_init (ConvolveSettings * settings);      /* the defaults of the design */
+void convolve_settings_copy (ConvolveSettings * to, const ConvolveSettings * from);     /* to is overwritten, not cleared */
+void convolve_settings_clear (ConvolveSettings * settings);     /* drops the matrices */
+gboolean convolve_settings_equal (const ConvolveSettings * a, const ConvolveSettings * b);
+
+G_END_DECLS

@@ -264,6 +264,7 @@ test_frames (void)
     {0, FALSE, FALSE, 5, TRUE},
     {0, FALSE, FALSE, 4, FALSE},
     {0, FALSE, FALSE, -5, TRUE},
+    {0, FALSE, FALSE, -4, FALSE},
     {0, FALSE, FALSE, G_MININT, TRUE},
     {1, TRUE, FALSE, 5, FALSE},
     {1, TRUE, FALSE, 6, TRUE},

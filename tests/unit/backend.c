@@ -200,6 +200,21 @@ test_options (void)
   g_assert_cmpuint (n_open, ==, 0);
 }
 
+/* A backend that is not built has a name and a probe, whose reason counts. */
+static void
+test_stub (void)
+{
+  ConvolveBackend stub = { NULL };
+
+  reset ();
+  stub.name = "stub";
+  stub.probe = fake_probe;
+  can_run = FALSE;
+  check_open_fails (&stub, &options, CONVOLVE_ERROR_NO_DEVICE);
+  can_run = TRUE;
+  check_open_fails (&stub, &options, CONVOLVE_ERROR_UNSUPPORTED);
+}
+
 /* A failure always has a reason, also where the backend gave none. */
 static void
 test_reasons (void)
@@ -353,6 +368,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/backend/incomplete", test_incomplete);
+  g_test_add_func ("/backend/stub", test_stub);
   g_test_add_func ("/backend/options", test_options);
   g_test_add_func ("/backend/reasons", test_reasons);
   g_test_add_func ("/backend/frames", test_frames);

@@ -51,7 +51,7 @@ static const GOptionEntry entries[] = {
   {"case", 0, 0, G_OPTION_ARG_INT64, &options.only,
       "that case only", "N"},
   {"repeat", 0, 0, G_OPTION_ARG_INT, &options.repeat,
-      "walk that often, with other parameters each time (or CHECK_REPEAT)", "N"},
+      "walk that often, each time another way (or CHECK_REPEAT)", "N"},
   {"max-failures", 0, 0, G_OPTION_ARG_INT, &options.max_failures,
       "stop after that many", "N"},
   {"families-are", 0, 0, G_OPTION_ARG_STRING, &options.families_are,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Random settings and pictures for the walk: everything that a user can ask for, within sizes that a test can afford. */
+/* Random settings and pictures for the walk: all that a user can ask for, within sizes that a test can afford. */
 #pragma once
 
 #include "core/settings.h"
-#include "random.h"
-#include "samples.h"
+#include "../lib/random.h"
+#include "../lib/samples.h"
 
 G_BEGIN_DECLS
 

@@ -181,11 +181,11 @@ apply_unsharp (Work * work, const Grid * in, Grid * blurred, gdouble * other)
     gdouble d = in->v[i] - blurred->v[i];
     gdouble sharp = in->v[i] + amount * d;
     gboolean over = fabs (d) > limit;
+    gboolean close = fabs (fabs (d) - limit) <= 1e-7 * work->max;
 
     blurred->v[i] = over ? sharp : in->v[i];
     other[i] = blurred->v[i];
-    if (fabs (fabs (d) - limit) <= 1e-7 * work->max
-        && fabs (amount * d) > 1e-4) {
+    if (close && fabs (amount * d) > 1e-4) {
       other[i] = over ? in->v[i] : sharp;
       work->unsure = TRUE;
     }

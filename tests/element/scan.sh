@@ -8,7 +8,7 @@ command -v gst-inspect-1.0 >/dev/null || {
   echo "SKIP: gst-inspect-1.0 is not installed"
   exit 77
 }
-export GST_PLUGIN_PATH_1_0="$1" GST_PLUGIN_SYSTEM_PATH_1_0= GST_REGISTRY_1_0="$2"
+export GST_PLUGIN_PATH_1_0="$1" GST_PLUGIN_SYSTEM_PATH_1_0='' GST_REGISTRY_1_0="$2"
 export G_DEBUG=fatal-criticals LD_DEBUG=files LD_DEBUG_OUTPUT="$2.libraries"
 rm -f "$2" "$2".libraries.*
 

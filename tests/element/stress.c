@@ -135,6 +135,39 @@ GST_START_TEST (test_states_while_streaming)
 
 GST_END_TEST;
 
+/* Flushing seeks, forwards and backwards, while frames are in flight. */
+GST_START_TEST (test_seeks)
+{
+  GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=100 ! "
+      "video/x-raw,format=I420,width=16,height=16,framerate=25/1 ! "
+      "videoconvolve filter=box ! fakesink sync=false", NULL);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL,
+          20 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+  for (guint i = 0; i < 100; i++) {
+    gdouble rate = i % 2 ? 1.0 : -1.0;
+
+    fail_unless (gst_element_seek (pipeline, rate, GST_FORMAT_TIME,
+            GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, GST_SEEK_TYPE_SET, 0,
+            GST_SEEK_TYPE_SET, GST_SECOND));
+    if (i == 50)
+      gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  }
+  message = gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND,
+      GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  fail_unless (message != NULL);
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+
+GST_END_TEST;
+
 static Suite *
 stress_suite (void)
 {
@@ -146,6 +179,7 @@ stress_suite (void)
   tcase_add_test (tc, test_starts_with_frames);
   tcase_add_test (tc, test_properties_from_threads);
   tcase_add_test (tc, test_states_while_streaming);
+  tcase_add_test (tc, test_seeks);
   return s;
 }
 

@@ -91,14 +91,17 @@ typedef struct {
 typedef struct {
   const gchar *name;            /* "AVX2" */
   CpuKernels single, full;      /* float, double */
-  /* 16-bit fixed point, for the sums of step-fixed.c over bytes: samples are (v - 127.5) x 256, a product is a rounding
-   * multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (real_bytes 0) nothing. */
+  /* 16-bit fixed point, for the sums of step-fixed.c over bytes: samples are (v - 127.5) x 256, a product is a
+   * rounding multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (real_bytes 0)
+   * nothing. */
   CpuKernels fixed;
   /* d = (d & keep) | (s & copy) | fill, byte by byte. */
-  void (*blend) (guint8 * d, const guint8 * s, const guint8 * keep, const guint8 * copy, const guint8 * fill, gsize n);
+  void (*blend) (guint8 * d, const guint8 * s, const guint8 * keep, const guint8 * copy, const guint8 * fill,
+      gsize n);
 } CpuIsa;
 
-/* The best that this machine runs; the environment variable CONVOLVE_CPU (baseline, avx2 or avx512) may ask for a lesser one. */
+/* The best that this machine runs; the environment variable CONVOLVE_CPU (baseline, avx2 or avx512) may ask for a
+ * lesser one. */
 const CpuIsa *convolve_cpu_isa (void);
 
 /* Those of this build. */

@@ -8,8 +8,8 @@ G_BEGIN_DECLS
 
 typedef struct _CpuPool CpuPool;
 
-/* One piece of a job: item is 0 .. n_items - 1; thread is below both n_threads and n_items, and different in pieces that
- * run at the same time. */
+/* One piece of a job: item is 0 .. n_items - 1; thread is below both n_threads and n_items, and different in pieces
+ * that run at the same time. */
 typedef void (*CpuPoolFunc) (gpointer data, guint item, guint thread);
 
 /* n_threads counts the caller of run, so 1 starts no thread. NULL with an error if a thread cannot be started. */

@@ -21,7 +21,8 @@
 #include "step.h"
 
 #define MIDDLE 127.5
-#define SAMPLE_BITS 8           /* fractional bits of a sample, and the most of a sum */
+/* Fractional bits of a sample, and the most of a sum. */
+#define SAMPLE_BITS 8
 #define MAX_ERROR 0.45          /* the rest is for the doubles here */
 #define MAX_SUM 32767.0
 #define MAX_WEIGHT 32766.5

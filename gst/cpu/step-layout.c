@@ -9,7 +9,8 @@
 /* A ring larger than this is not worth having: the strip is made narrower, or
  * a direct term reads its rows anew each time. */
 #define RING_BYTES (8 << 20)
-#define MIN_STRIP 256           /* pixels; shorter row pieces cost more than a ring that spills */
+/* Pixels: shorter pieces of rows cost more than a ring that spills. */
+#define MIN_STRIP 256
 #define PIECES_A_THREAD 3       /* to even out a busy core */
 #define MIN_BAND 16             /* rows */
 #define LINE 64                 /* bytes of a cache line */

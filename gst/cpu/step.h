@@ -107,11 +107,12 @@ gchar *convolve_cpu_step_describe (const CpuStep * step);
 /* step-weights.c: the terms' weights, multiplied by gain, in their order of use. */
 void convolve_cpu_step_init_terms (CpuStep * step, gdouble gain);
 void convolve_cpu_step_clear_terms (CpuStep * step);
-/* step-fixed.c: whether 16-bit fixed point is exact enough for the step; if so, sets the sink's numbers and *x and *y, or
- * *matrix, to the only term's weights as integers (gain included). */
+/* step-fixed.c: whether 16-bit fixed point is exact enough for the step; if so, sets the sink's numbers and *x and *y,
+ * or *matrix, to the only term's weights as integers (gain included). */
 gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatrix ** matrix, ConvolveMatrix ** x,
     ConvolveMatrix ** y);
-/* step-layout.c: cuts the picture into pieces, chooses the ring and lays out a thread's memory. FALSE if sizes overflow. */
+/* step-layout.c: cuts the picture into pieces, chooses the ring and lays out a thread's memory. FALSE if sizes
+ * overflow. */
 gboolean convolve_cpu_step_init_layout (CpuStep * step, guint n_threads);
 
 static inline guint

@@ -9,9 +9,6 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=pipelines/lib.sh
 . "$root/pipelines/lib.sh"
 sanitized=$build-asan
-# Suites that start other programs or look at the source tree; under a leak check or a sanitizer they tell nothing new.
-outside='--no-suite style --no-suite pipelines --no-suite validate'
-
 quick=
 case ${1:-} in
   '') ;;
@@ -39,10 +36,14 @@ suite () {
   label=$1
   folder=$2
   shift 2
-  say "" "== $label"
+  say "== $label"
   output=$folder/run-$label.txt
-  { meson test -C "$folder" --no-rebuild --print-errorlogs "$@" && echo 0 || echo $?; } 2>&1 | tee "$output"
-  status=$(tail -n 1 "$output")
+  {
+    status=0
+    meson test -C "$folder" --no-rebuild --print-errorlogs "$@" 2>&1 || status=$?
+    echo "$status" >"$output.status"
+  } | tee "$output"
+  status=$(cat "$output.status")
   # shellcheck disable=SC2046
   set -- $(awk '/^(Ok|Expected Fail): +[0-9]+/ { ok += $NF } /^Skipped: +[0-9]+/ { skip += $NF }
     /^(Fail|Unexpected Pass|Timeout): +[0-9]+/ { bad += $NF } END { print ok + 0, bad + 0, skip + 0 }' "$output")
@@ -64,14 +65,11 @@ set_up "$build"
 ninja -C "$build"
 suite plain "$build"
 if [ -z "$quick" ]; then
-  # shellcheck disable=SC2086
-  {
-    suite leaks "$build" --setup leaks --suite element
-    suite valgrind "$build" --setup valgrind --suite unit --suite element
-    set_up "$sanitized" -Db_sanitize=address,undefined -Db_lundef=false
-    ninja -C "$sanitized"
-    suite sanitizers "$sanitized" --setup sanitizers $outside
-  }
+  suite leaks "$build" --setup leaks --suite element
+  suite valgrind "$build" --setup valgrind --suite unit --suite element
+  set_up "$sanitized" -Db_sanitize=address,undefined -Db_lundef=false
+  ninja -C "$sanitized"
+  suite sanitizers "$sanitized" --setup sanitizers --suite unit --suite check --suite element
 fi
 
 finished=yes

@@ -5,22 +5,20 @@
 
 #include "samples.h"
 
+/* Samples of one depth that are so many bytes apart, over pixel borders too. */
 static gboolean
-is_dense (const ConvolveLayout * layout, guint bytes)
+is_even (const ConvolveLayout * layout, guint distance)
 {
   const ConvolveComponent *first = &layout->component[0];
 
   if (layout->type == CONVOLVE_SAMPLE_BITS32LE
-      || layout->pixel_step != layout->n_components * bytes)
+      || layout->pixel_step != layout->n_components * distance)
     return FALSE;
   for (guint c = 0; c < layout->n_components; c++) {
     const ConvolveComponent *component = &layout->component[c];
 
-    if (component->offset != c * bytes || component->shift != first->shift
-        || component->depth != first->depth)
-      return FALSE;
-    /* Bytes are taken whole. */
-    if (bytes == 1 && (component->shift != 0 || component->depth != 8))
+    if (component->offset != first->offset + c * distance
+        || component->shift != first->shift || component->depth != first->depth)
       return FALSE;
   }
   return TRUE;
@@ -34,7 +32,10 @@ convolve_cpu_samples_init (CpuSamples * samples, const ConvolveLayout * layout)
 
   samples->layout = layout;
   samples->lanes = layout->n_components;
-  samples->dense = is_dense (layout, bytes);
+  /* Kernels take bytes whole. */
+  samples->dense = is_even (layout, bytes) && first->offset == 0
+      && (bytes == 2 || (first->shift == 0 && first->depth == 8));
+  samples->spaced = is_even (layout, 2 * bytes);
   samples->bytes = samples->dense ? bytes : 2;
   samples->word.mask = 0xffff;
   samples->word.shift = 0;
@@ -52,36 +53,45 @@ convolve_cpu_samples_init (CpuSamples * samples, const ConvolveLayout * layout)
 static inline guint32
 read_word (guint type, const guint8 * p)
 {
+  guint16 word;
+  guint32 bits;
+
   switch (type) {
     case CONVOLVE_SAMPLE_U8:
       return p[0];
     case CONVOLVE_SAMPLE_U16LE:
-      return p[0] | p[1] << 8;
+      memcpy (&word, p, sizeof (word));
+      return GUINT16_FROM_LE (word);
     case CONVOLVE_SAMPLE_U16BE:
-      return p[1] | p[0] << 8;
+      memcpy (&word, p, sizeof (word));
+      return GUINT16_FROM_BE (word);
     default:
-      return p[0] | p[1] << 8 | p[2] << 16 | (guint32) p[3] << 24;
+      memcpy (&bits, p, sizeof (bits));
+      return GUINT32_FROM_LE (bits);
   }
 }
 
 static inline void
-write_word (guint type, guint8 * p, guint32 word)
+write_word (guint type, guint8 * p, guint32 value)
 {
+  guint16 word;
+  guint32 bits;
+
   switch (type) {
     case CONVOLVE_SAMPLE_U8:
-      p[0] = word;
+      p[0] = value;
       break;
     case CONVOLVE_SAMPLE_U16LE:
-      p[0] = word;
-      p[1] = word >> 8;
+      word = GUINT16_TO_LE ((guint16) value);
+      memcpy (p, &word, sizeof (word));
       break;
     case CONVOLVE_SAMPLE_U16BE:
-      p[0] = word >> 8;
-      p[1] = word;
+      word = GUINT16_TO_BE ((guint16) value);
+      memcpy (p, &word, sizeof (word));
       break;
     default:
-      for (guint i = 0; i < 4; i++)
-        p[i] = word >> 8 * i;
+      bits = GUINT32_TO_LE (value);
+      memcpy (p, &bits, sizeof (bits));
       break;
   }
 }
@@ -132,6 +142,48 @@ gather_component (const CpuSamples * samples, guint c, const guint8 * pixels,
   }
 }
 
+/* The same for all components at once, at a distance that is known. */
+static void
+gather_spaced (const CpuSamples * samples, const guint8 * pixels, gsize count,
+    guint16 * words)
+{
+  const ConvolveComponent *first = &samples->layout->component[0];
+
+  switch (samples->layout->type) {
+    case CONVOLVE_SAMPLE_U8:
+      gather (CONVOLVE_SAMPLE_U8, first, 2, pixels, count, words, 1);
+      break;
+    case CONVOLVE_SAMPLE_U16LE:
+      gather (CONVOLVE_SAMPLE_U16LE, first, 4, pixels, count, words, 1);
+      break;
+    default:
+      gather (CONVOLVE_SAMPLE_U16BE, first, 4, pixels, count, words, 1);
+      break;
+  }
+}
+
+/* Four fields of a 32-bit pixel. */
+static void
+gather_bits (const CpuSamples * samples, const guint8 * pixels, gsize n,
+    guint16 * words)
+{
+  const ConvolveLayout *layout = samples->layout;
+  guint32 mask[4], shift[4];
+
+  for (guint c = 0; c < 4; c++) {
+    mask[c] = component_mask (&layout->component[c]);
+    shift[c] = layout->component[c].shift;
+  }
+  pixels += layout->component[0].offset;
+  for (gsize i = 0; i < n; i++) {
+    guint32 word = read_word (CONVOLVE_SAMPLE_BITS32LE,
+        pixels + i * layout->pixel_step);
+
+    for (guint c = 0; c < 4; c++)
+      words[4 * i + c] = word >> shift[c] & mask[c];
+  }
+}
+
 void
 convolve_cpu_samples_load (const CpuSamples * samples,
     const CpuKernels * kernels, const guint8 * pixels, gsize n, void *x,
@@ -146,8 +198,14 @@ convolve_cpu_samples_load (const CpuSamples * samples,
       kernels->load_u16 (pixels, x, count, &samples->word);
     return;
   }
-  for (guint c = 0; c < samples->lanes; c++)
-    gather_component (samples, c, pixels, n, words + c, samples->lanes);
+  if (samples->spaced)
+    gather_spaced (samples, pixels, count, words);
+  else if (samples->layout->type == CONVOLVE_SAMPLE_BITS32LE
+      && samples->lanes == 4)
+    gather_bits (samples, pixels, n, words);
+  else
+    for (guint c = 0; c < samples->lanes; c++)
+      gather_component (samples, c, pixels, n, words + c, samples->lanes);
   kernels->load_u16 ((const guint8 *) words, x, count, &samples->word);
 }
 
@@ -180,28 +238,43 @@ scatter_bits (const CpuSamples * samples,
     const guint8 * in, guint8 * out, gsize n)
 {
   const ConvolveLayout *layout = samples->layout;
-  guint32 copied = 0, filled = 0;
+  guint32 copied = 0, filled = 0, filtered[CONVOLVE_MAX_COMPONENTS] = { 0 };
+  guint shift[CONVOLVE_MAX_COMPONENTS] = { 0 }, lanes = samples->lanes;
 
-  for (guint c = 0; c < samples->lanes; c++) {
+  for (guint c = 0; c < lanes; c++) {
     const ConvolveComponent *component = &layout->component[c];
 
+    shift[c] = component->shift;
     if (components[c].action == CONVOLVE_ACTION_COPY)
       copied |= component_mask (component) << component->shift;
     else if (components[c].action == CONVOLVE_ACTION_FILL)
       filled |= (guint32) components[c].fill << component->shift;
+    else
+      filtered[c] = 0xffff;
   }
+  in += layout->component[0].offset;
+  out += layout->component[0].offset;
   for (gsize i = 0; i < n; i++) {
-    gsize at = i * layout->pixel_step + layout->component[0].offset;
-    guint32 word = filled;
+    gsize at = i * layout->pixel_step;
+    guint32 word = read_word (CONVOLVE_SAMPLE_BITS32LE, in + at) & copied;
 
-    if (copied != 0)
-      word |= read_word (layout->type, in + at) & copied;
-    for (guint c = 0; c < samples->lanes; c++)
-      if (components[c].action == CONVOLVE_ACTION_FILTER)
-        word |= (guint32) words[i * samples->lanes + c]
-            << layout->component[c].shift;
-    write_word (layout->type, out + at, word);
+    word |= filled;
+    /* Rows of words are longer than their content. */
+    if (words != NULL)
+      for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
+        word |= (words[i * lanes + c] & filtered[c]) << shift[c];
+    write_word (CONVOLVE_SAMPLE_BITS32LE, out + at, word);
   }
+}
+
+static gboolean
+all_filtered (const CpuSamples * samples,
+    const ConvolvePassComponent * components)
+{
+  for (guint c = 0; c < samples->lanes; c++)
+    if (components[c].action != CONVOLVE_ACTION_FILTER)
+      return FALSE;
+  return TRUE;
 }
 
 static inline void
@@ -232,6 +305,30 @@ scatter (guint type, const ConvolveComponent * component,
   }
 }
 
+/* All components at once, all filtered, at a distance that is known. */
+static void
+scatter_spaced (const CpuSamples * samples,
+    const ConvolvePassComponent * components, const guint16 * words,
+    guint8 * out, gsize count)
+{
+  const ConvolveComponent *first = &samples->layout->component[0];
+
+  switch (samples->layout->type) {
+    case CONVOLVE_SAMPLE_U8:
+      scatter (CONVOLVE_SAMPLE_U8, first, components, 2, words, 1, out, out,
+          count);
+      break;
+    case CONVOLVE_SAMPLE_U16LE:
+      scatter (CONVOLVE_SAMPLE_U16LE, first, components, 4, words, 1, out, out,
+          count);
+      break;
+    default:
+      scatter (CONVOLVE_SAMPLE_U16BE, first, components, 4, words, 1, out, out,
+          count);
+      break;
+  }
+}
+
 void
 convolve_cpu_samples_scatter (const CpuSamples * samples,
     const ConvolvePassComponent * components, const guint16 * words,
@@ -242,6 +339,10 @@ convolve_cpu_samples_scatter (const CpuSamples * samples,
 
   if (layout->type == CONVOLVE_SAMPLE_BITS32LE) {
     scatter_bits (samples, components, words, in, out, n);
+    return;
+  }
+  if (samples->spaced && all_filtered (samples, components)) {
+    scatter_spaced (samples, components, words, out, n * lanes);
     return;
   }
   for (guint c = 0; c < lanes; c++) {

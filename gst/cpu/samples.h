@@ -14,6 +14,7 @@ typedef struct {
   /* TRUE: whole bytes or words without holes between them, all of one depth: kernels read and write them in place.
    * FALSE: gathered into 16-bit words that hold plain values, and scattered from them. */
   gboolean dense;
+  gboolean spaced;              /* not dense, but every second byte or word all along the row, all of one depth */
   guint bytes;                  /* of a sample where kernels meet it: 1 or 2 */
   CpuWord word;                 /* how these samples are stored */
 } CpuSamples;

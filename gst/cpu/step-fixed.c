@@ -24,6 +24,10 @@
 /* Fractional bits of a sample, and the most of a sum. */
 #define SAMPLE_BITS 8
 #define MAX_ERROR 0.45          /* the rest is for the doubles here */
+/* The error that is to be expected: so that hardly a sample is not the nearest
+ * integer unless the exact result is near a half anyway. */
+#define MAX_EXPECTED 0.035
+#define ALIKE 32                /* weights this near each other, as integers */
 #define MAX_SUM 32767.0
 #define MAX_WEIGHT 32766.5
 #define MAX_TAPS 128            /* nothing larger passes the bound */
@@ -107,6 +111,23 @@ fit (const ConvolveMatrix * weights, gint in_bits, gdouble * peak,
   return NULL;
 }
 
+/* The square of the error that is to be expected of a pass, in steps of the
+ * sample. Roundings wander, a twelfth of a unit squared each; but where a
+ * picture has few values, those of products with nearly the same weight are the
+ * same, and their sum grows with their number. */
+static gdouble
+expected_square (const ConvolveMatrix * q, gint in_bits, gint out_bits)
+{
+  guint n = q->width * q->height;
+  gdouble unit = ldexp (1, -out_bits), pairs = 0;
+  gdouble weight = MIDDLE * ldexp (1, in_bits - out_bits - 15);
+
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < n; k++)
+      pairs += fabs (fabs (q->weights[i]) - fabs (q->weights[k])) < ALIKE;
+  return (pairs * unit * unit + n * weight * weight) / 12;
+}
+
 /* Half a unit of that many fractional bits for each of n roundings. */
 static gdouble
 halves (gdouble n, gint bits)
@@ -148,6 +169,7 @@ try_direct (CpuStep * step, const ConvolveMatrix * weights, gdouble sum,
     return FALSE;
   *matrix = fit (weights, SAMPLE_BITS, &peak, !is_odd (sum), &bits, &off);
   return *matrix != NULL && halves (taps, bits) + MIDDLE * off < MAX_ERROR
+      && sqrt (expected_square (*matrix, SAMPLE_BITS, bits)) < MAX_EXPECTED
       && set_sink (step, sum, offset, peak, bits);
 }
 
@@ -157,7 +179,8 @@ try_separable (CpuStep * step, const ConvolveMatrix * wx,
     ConvolveMatrix ** x, ConvolveMatrix ** y)
 {
   gdouble lx = convolve_matrix_l1 (wx), ly = convolve_matrix_l1 (wy);
-  gdouble peak = ldexp (MIDDLE, SAMPLE_BITS), off_x, off_y, error;
+  gdouble peak = ldexp (MIDDLE, SAMPLE_BITS), off_x, off_y;
+  gdouble error, expected;
   gint bits_x, bits_y;
 
   if (wx->width > MAX_TAPS || wy->height > MAX_TAPS)
@@ -171,7 +194,10 @@ try_separable (CpuStep * step, const ConvolveMatrix * wx,
   error = halves (wx->width, bits_x) * (ly + off_y)
       + halves (wy->height, bits_y)
       + MIDDLE * (off_x * (ly + off_y) + lx * off_y);
-  return error < MAX_ERROR && set_sink (step, sum, offset, peak, bits_y);
+  expected = expected_square (*x, SAMPLE_BITS, bits_x) * ly * ly
+      + expected_square (*y, bits_x, bits_y);
+  return error < MAX_ERROR && sqrt (expected) < MAX_EXPECTED
+      && set_sink (step, sum, offset, peak, bits_y);
 }
 
 gboolean

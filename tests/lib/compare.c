@@ -8,8 +8,8 @@
  * often: truncation would go wrong by this much in two samples of five. */
 #define ROUNDING 0.6
 #define MAX_MISROUNDED 0.02
-/* Flat areas may come out on either side of a half. */
-#define TIE 0.02
+/* This near to a value of the format a result is one. */
+#define WHOLE 1e-6
 
 /* What a hex window shows around a fault. */
 #define WINDOW 3
@@ -78,8 +78,10 @@ sample_fault (const RefComponent * c, gsize i, gdouble got, gdouble exact)
   error = fabs (got - clamped);
   if (error > 1 || got < c->lo || got > c->hi)
     return FAULT_CONTRACT;
+  /* A flat area is exact where its result is a value of the format: weights
+   * that sum to 1 or 0. Elsewhere what is near a half may go either way. */
   if (c->flat[i] && got != rint (clamped)
-      && fabs (clamped - floor (clamped) - 0.5) > TIE)
+      && fabs (clamped - rint (clamped)) < WHOLE)
     return FAULT_FLAT;
   return error > ROUNDING ? FAULT_ROUNDING : -1;
 }

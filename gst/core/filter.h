@@ -38,7 +38,8 @@ typedef struct {
  * not in it. NULL with an error where method cannot be had (direct with more than CONVOLVE_DIRECT_MAX_TAPS,
  * separable for a filter that is not). */
 #define CONVOLVE_DIRECT_MAX_TAPS (4100 * 4100)
-ConvolveOperation *convolve_operation_new (const ConvolveSettings * settings, guint w_sub, guint h_sub, GError ** error);
+ConvolveOperation *convolve_operation_new (const ConvolveSettings * settings, guint w_sub, guint h_sub,
+    GError ** error);
 void convolve_operation_free (ConvolveOperation * operation);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (ConvolveOperation, convolve_operation_free)
 /* TRUE if it gives back its input, exactly. */

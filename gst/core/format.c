@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of formats. A row names the layouts of a frame; the macros below write the families down once. */
+/* The table of formats. A row names the layouts of a frame; the macros below
+ * write the families down once. */
 #include "format.h"
 
 /* Short names for the columns. */
@@ -19,7 +20,8 @@
 #define BYTES(type) ((type) == U8 ? 1 : 2)
 
 /* Component: role, index of its word in the pixel, shift and depth. */
-#define C(type, role, word, shift, depth) { role, (word) * BYTES (type), shift, depth }
+#define C(type, role, word, shift, depth) \
+  { role, (word) * BYTES (type), shift, depth }
 
 /* One component alone in its plane. */
 #define ONE(plane, type, role, shift, depth, ws, hs) \
@@ -30,7 +32,8 @@
     { C (type, r0, 0, shift, depth), C (type, r1, 1, shift, depth) } }
 #define THREE(type, r0, r1, r2) \
   { 0, type, 3 * BYTES (type), 0, 0, 3, \
-    { C (type, r0, 0, 0, 8 * BYTES (type)), C (type, r1, 1, 0, 8 * BYTES (type)), \
+    { C (type, r0, 0, 0, 8 * BYTES (type)), \
+      C (type, r1, 1, 0, 8 * BYTES (type)), \
       C (type, r2, 2, 0, 8 * BYTES (type)) } }
 #define FOUR(type, r0, r1, r2, r3, shift, depth) \
   { 0, type, 4 * BYTES (type), 0, 0, 4, \
@@ -62,18 +65,24 @@
 #define PACKED4(name, type, r0, r1, r2, r3) \
   { GST_VIDEO_FORMAT_##name, 1, \
     { FOUR (type, r0, r1, r2, r3, 0, 8 * BYTES (type)) } }
-/* Packed 4:2:2: the words of luma, the first and the second chroma sample; r0 and
- * r1 are the chroma roles in the order of their words. */
+/* Four samples in the upper bits of their words. */
+#define SHIFTED4(name, type, r0, r1, r2, r3, shift, depth) \
+  { GST_VIDEO_FORMAT_##name, 1, \
+    { FOUR (type, r0, r1, r2, r3, shift, depth) } }
+/* Packed 4:2:2: the words of luma, the first and the second chroma sample; r0
+ * and r1 are the chroma roles in the order of their words. */
 #define PACKED422(name, type, shift, depth, luma, c0, c1, r0, r1) \
   { GST_VIDEO_FORMAT_##name, 2, { \
-    { 0, type, 2 * BYTES (type), 0, 0, 1, { C (type, LUMA, luma, shift, depth) } }, \
+    { 0, type, 2 * BYTES (type), 0, 0, 1, \
+      { C (type, LUMA, luma, shift, depth) } }, \
     { 0, type, 4 * BYTES (type), 1, 0, 2, \
       { C (type, r0, c0, shift, depth), C (type, r1, c1, shift, depth) } } } }
 /* Three 10-bit fields and 2 bits of alpha, from the lowest bit up. */
 #define BITS(name, r0, r1, r2) \
   { GST_VIDEO_FORMAT_##name, 1, { \
     { 0, CONVOLVE_SAMPLE_BITS32LE, 4, 0, 0, 4, \
-      { { r0, 0, 0, 10 }, { r1, 0, 10, 10 }, { r2, 0, 20, 10 }, { A, 0, 30, 2 } } } } }
+      { { r0, 0, 0, 10 }, { r1, 0, 10, 10 }, { r2, 0, 20, 10 }, \
+        { A, 0, 30, 2 } } } } }
 /* Formats that come in both byte orders. */
 #define BOTH(FAMILY, name, ...) \
   FAMILY (name##LE, LE, __VA_ARGS__), FAMILY (name##BE, BE, __VA_ARGS__)
@@ -122,8 +131,8 @@ static const ConvolveFormat formats[] = {
   PACKED3 (v308, U8, LUMA, U, V),
   PACKED3 (IYU2, U8, U, LUMA, V),
   BITS (Y410, U, LUMA, V),
-  { GST_VIDEO_FORMAT_Y412_LE, 1, { FOUR (LE, U, LUMA, V, A, 4, 12) } },
-  { GST_VIDEO_FORMAT_Y412_BE, 1, { FOUR (BE, U, LUMA, V, A, 4, 12) } },
+  SHIFTED4 (Y412_LE, LE, U, LUMA, V, A, 4, 12),
+  SHIFTED4 (Y412_BE, BE, U, LUMA, V, A, 4, 12),
 
   PACKED3 (RGB, U8, R, G, B),
   PACKED3 (BGR, U8, B, G, R),

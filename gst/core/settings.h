@@ -82,7 +82,8 @@ typedef struct {
 } ConvolveSettings;
 
 void convolve_settings_init (ConvolveSettings * settings);      /* the defaults of the design */
-void convolve_settings_copy (ConvolveSettings * to, const ConvolveSettings * from);     /* to is overwritten, not cleared */
+/* to is overwritten, not cleared. */
+void convolve_settings_copy (ConvolveSettings * to, const ConvolveSettings * from);
 void convolve_settings_clear (ConvolveSettings * settings);     /* drops the matrices */
 gboolean convolve_settings_equal (const ConvolveSettings * a, const ConvolveSettings * b);
 

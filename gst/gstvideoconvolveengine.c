@@ -381,21 +381,17 @@ gst_video_convolve_reopen (GstVideoConvolve * self)
 }
 
 /* The picture of one buffer. Where caps alternate fields it is as high as a
- * field and, for the plan, progressive. */
-static gboolean
+ * field and, for the plan, progressive. Planes stay where the caps put them:
+ * interlaced chroma is padded to an even number of rows. */
+static void
 make_picture (const GstVideoInfo * info, GstVideoInfo * picture)
 {
   *picture = *info;
   if (GST_VIDEO_INFO_INTERLACE_MODE (info) !=
       GST_VIDEO_INTERLACE_MODE_ALTERNATE)
-    return TRUE;
-  if (!gst_video_info_set_interlaced_format (picture,
-          GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INTERLACE_MODE_PROGRESSIVE,
-          GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_FIELD_HEIGHT (info)))
-    return FALSE;
-  picture->colorimetry = info->colorimetry;
-  picture->chroma_site = info->chroma_site;
-  return TRUE;
+    return;
+  picture->interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
+  picture->height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
 }
 
 /* TRUE if nothing but the frame rate and its like differ. */
@@ -418,8 +414,8 @@ gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
   same = self->negotiated && same_picture (&self->info, info);
   self->negotiated = FALSE;
   self->info = *info;
-  if (GST_VIDEO_INFO_INTERLACE_MODE (info) == GST_VIDEO_INTERLACE_MODE_FIELDS
-      || !make_picture (info, &self->picture)) {
+  make_picture (info, &self->picture);
+  if (GST_VIDEO_INFO_INTERLACE_MODE (info) == GST_VIDEO_INTERLACE_MODE_FIELDS) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT,
         ("video with interlace-mode=%s is not supported",
             gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE

@@ -304,6 +304,37 @@ GST_START_TEST (test_alternate)
 
 GST_END_TEST;
 
+/* Fields of 4:2:0 video lie where the caps say, which for one row of chroma
+ * is not where a frame of a field's height has it. */
+GST_START_TEST (test_alternate_planes)
+{
+  GstHarness *h = element_harness ("videoconvolve filter=box radius=1", NULL);
+  GstCaps *caps = gst_caps_from_string ("video/x-raw(format:Interlaced),"
+      "format=I420,width=4,height=3,framerate=25/1,interlace-mode=alternate");
+  GstBuffer *buffer;
+  GstVideoInfo info;
+
+  fail_unless (gst_video_info_from_caps (&info, caps));
+  gst_harness_set_src_caps (h, caps);
+  buffer = filled_buffer (info.size, 0, 0);
+  gst_buffer_memset (buffer, info.offset[0], 50, 2 * info.stride[0]);
+  gst_buffer_memset (buffer, info.offset[1], 100, info.stride[1]);
+  gst_buffer_memset (buffer, info.offset[2], 200, info.stride[2]);
+  buffer = filter_one (h, buffer);
+  for (guint plane = 0; plane < 3; plane++) {
+    GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+    gsize at = meta ? meta->offset[plane] : info.offset[plane];
+    guint8 sample;
+
+    fail_unless_equals_int (gst_buffer_extract (buffer, at, &sample, 1), 1);
+    fail_unless_equals_int (sample, plane == 0 ? 50 : plane == 1 ? 100 : 200);
+  }
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static Suite *
 caps_suite (void)
 {
@@ -319,6 +350,7 @@ caps_suite (void)
   tcase_add_test (tc, test_borders);
   tcase_add_test (tc, test_fields);
   tcase_add_test (tc, test_alternate);
+  tcase_add_test (tc, test_alternate_planes);
   return s;
 }
 

@@ -5,6 +5,8 @@
 
 #include "engine.h"
 
+#define MIN_LOT 32              /* rows; even */
+
 static inline guint8 *
 at (const CpuPiece * piece, gsize place)
 {
@@ -247,20 +249,42 @@ run_rows (const CpuPiece * piece, gint y)
   }
 }
 
+/* Rows are filled and summed by step from y on; *next: the first that is to be
+ * loaded. */
 static void
-run_filter (const CpuPiece * piece)
+start (CpuPiece * piece, const CpuStep * step, gint y, gint * next)
 {
-  const CpuStep *step = piece->step;
-  gboolean ring = has_ring (step);
-  gint next = piece->y0 - (gint) step->above;
-
+  piece->step = step;
+  *next = y - (gint) step->above;
   convolve_cpu_piece_map_borders (piece);
-  if (ring && step->whole)
+  if (step->whole && has_ring (step))
     fill_whole (piece);
-  for (gint y = piece->y0; y < piece->y1; y += 2) {
-    if (ring && !step->whole)
-      advance (piece, &next, MIN (y + 1, piece->y1 - 1) + (gint) step->below);
-    run_rows (piece, y);
+}
+
+static void
+run_filter (CpuPiece * piece)
+{
+  const CpuStep *step = piece->step, *straight = step->straight;
+  gint next = 0, end, rows = piece->y1 - piece->y0;
+
+  /* The twin takes rows in lots, since changing costs a window's rows. */
+  if (straight != NULL && !step->whole)
+    rows = MAX (MIN_LOT, (gint) ((step->above + step->below + 2) & ~1u));
+  piece->step = NULL;
+  for (gint from = piece->y0; from < piece->y1; from = end) {
+    const CpuStep *wanted = step;
+
+    end = MIN (from + rows, piece->y1);
+    if (straight != NULL && convolve_cpu_piece_is_even (piece, step, from, end))
+      wanted = straight;
+    if (wanted != piece->step)
+      start (piece, wanted, from, &next);
+    for (gint y = from; y < end; y += 2) {
+      if (has_ring (wanted) && !wanted->whole)
+        advance (piece, &next, MIN (y + 1, piece->y1 - 1)
+            + (gint) wanted->below);
+      run_rows (piece, y);
+    }
   }
 }
 
@@ -293,6 +317,7 @@ convolve_cpu_engine_run (const CpuStep * step, guint level, guint item,
     .in = in,
     .out = out,
     .memory = memory,
+    .even.value = -1,
   };
 
   piece.x0 = strip * step->strip;

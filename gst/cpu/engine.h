@@ -8,13 +8,22 @@
 
 G_BEGIN_DECLS
 
+/* What is known of alpha in the rows of a piece. */
+typedef struct {
+  gdouble value;                /* that rows are compared with; less than 0: none yet */
+  guint8 pattern[CPU_MASK];     /* pixels that have it */
+  gint scanned;                 /* rows before this one have been compared */
+  gint uneven;                  /* the last of them that has another value anywhere */
+} CpuEven;
+
 /* A piece on its thread. */
 typedef struct {
-  const CpuStep *step;
+  const CpuStep *step;          /* or its straight twin, whichever the rows in work take */
   guint level;                  /* which of the iterations, from 0 */
   const ConvolveFrame *in, *out;
   guint8 *memory;               /* step->memory.size bytes */
   gint x0, x1, y0, y1;          /* what is to be written */
+  CpuEven even;
 } CpuPiece;
 
 /* memory: step->memory.size bytes of this thread alone, aligned to cache lines. */
@@ -30,6 +39,12 @@ void convolve_cpu_piece_map_borders (const CpuPiece * piece);
 void convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *to);
 /* The strip of row y of the picture as it is: real, lanes. */
 void convolve_cpu_piece_load_input (const CpuPiece * piece, gint y, void *to);
+
+/* even.c */
+
+/* Whether all alpha samples that rows y .. end - 1 of the piece see have the same positive value. To be asked for rows
+ * further down each time. */
+gboolean convolve_cpu_piece_is_even (CpuPiece * piece, const CpuStep * step, gint y, gint end);
 
 static inline guint8 *
 convolve_cpu_frame_row (const ConvolvePass * pass, const ConvolveFrame * frame, guint plane, gint y)

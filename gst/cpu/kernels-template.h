@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Included by kernels.c once a precision, with REAL, VEC, LANES, NAME, LOAD, STORE, SPLAT and the functions of math.h
- * that go with REAL defined. */
+ * that go with REAL defined, and join_four and premultiply_four (see kernels-four.h), which do what they can. */
 
 /* The sum of taps for samples i .. i + 4 LANES - 1 of both output rows. */
 VEC_INLINE void
@@ -104,12 +104,31 @@ NAME (row) (const void *x, void *out, gsize n, guint step, const void *w, guint 
 
 /* ---- joining ---- */
 
+/* One lane, and alpha after it. */
+static void
+NAME (join_pair) (const CpuJoin * join, const REAL * restrict t, const REAL * restrict v, REAL * restrict out, gsize n)
+{
+  REAL gain = *(const REAL *) join->gain, offset = *(const REAL *) join->offset, sum = (REAL) join->sum;
+
+  for (gsize i = 0; i < n; i++) {
+    REAL a = t[2 * i + 1], result = offset + gain * (sum * t[2 * i] / a), kept = v[i];
+
+    out[i] = a > 0 ? result : kept;
+  }
+}
+
 static void
 NAME (join_weighted) (const CpuJoin * join, const REAL * t, const REAL * v, REAL * out, gsize n)
 {
   const REAL *gain = join->gain, *offset = join->offset;
   REAL sum = (REAL) join->sum;
 
+  if (NAME (join_four) (join, t, v, out, n))
+    return;
+  if (join->lanes == 1 && join->sum_lanes == 2) {
+    NAME (join_pair) (join, t, v, out, n);
+    return;
+  }
   for (gsize i = 0; i < n; i++, t += join->sum_lanes, v += join->lanes, out += join->lanes) {
     REAL a = t[join->alpha];
 
@@ -168,6 +187,8 @@ NAME (premultiply) (void *x, gsize n, guint lanes, guint alpha)
 {
   REAL *p = x;
 
+  if (NAME (premultiply_four) (x, n, lanes, alpha))
+    return;
   for (gsize i = 0; i < n; i++, p += lanes)
     for (guint c = 0; c < lanes; c++)
       p[c] *= c == alpha ? 1 : p[alpha];
@@ -176,12 +197,39 @@ NAME (premultiply) (void *x, gsize n, guint lanes, guint alpha)
 static void
 NAME (weigh) (const void *v, const void *a, void *out, gsize n, guint lanes)
 {
-  const REAL *from = v, *weight = a;
-  REAL *to = out;
+  const REAL *restrict from = v, *restrict weight = a;
+  REAL *restrict to = out;
 
+  if (lanes == 1) {
+    for (gsize i = 0; i < n; i++) {
+      to[2 * i] = from[i] * weight[i];
+      to[2 * i + 1] = weight[i];
+    }
+    return;
+  }
   for (gsize i = 0; i < n; i++, from += lanes, to += lanes + 1) {
     for (guint c = 0; c < lanes; c++)
       to[c] = from[c] * weight[i];
     to[lanes] = weight[i];
   }
+}
+
+/* Sums of two, four or so samples are exact, and so are their means. */
+static void
+NAME (mean) (const void *x, void *out, gsize n, guint covers, guint rows, gboolean add)
+{
+  const REAL *restrict from = x;
+  REAL *restrict to = out;
+  REAL scale = (REAL) 1 / (covers * rows);
+
+  if (!add)
+    memset (out, 0, n * sizeof (REAL));
+  if (covers == 2) {
+    for (gsize i = 0; i < n; i++)
+      to[i] = to[i] + scale * (from[2 * i] + from[2 * i + 1]);
+    return;
+  }
+  for (gsize i = 0; i < n; i++)
+    for (guint k = 0; k < covers; k++)
+      to[i] += scale * from[i * covers + k];
 }

@@ -26,6 +26,20 @@ G_STATIC_ASSERT (CPU_SLACK >= 2 * BLOCK_F);
 #define SPLAT vec_splat_d
 #define ABS_REAL fabs
 #define SQRT_REAL sqrt
+
+VEC_INLINE gboolean
+premultiply_four_d (gdouble * x, gsize n, guint lanes, guint alpha)
+{
+  return FALSE;
+}
+
+VEC_INLINE gboolean
+join_four_d (const CpuJoin * join, const gdouble * t, const gdouble * v,
+    gdouble * out, gsize n)
+{
+  return FALSE;
+}
+
 #include "kernels-template.h"
 
 static void
@@ -99,6 +113,7 @@ store_d (const void *x, guint8 * dst, gsize n, const CpuSink * sink)
 #define SPLAT vec_splat_f
 #define ABS_REAL fabsf
 #define SQRT_REAL sqrtf
+#include "kernels-four.h"
 #include "kernels-template.h"
 
 static void
@@ -274,6 +289,33 @@ blend (guint8 * restrict d, const guint8 * restrict s,
     d[i] = (d[i] & keep[i]) | (s[i] & copy[i]) | fill[i];
 }
 
+static gboolean
+differ (const guint8 * bytes, const guint8 * pattern, const guint8 * mask,
+    gsize n)
+{
+  guint8 rest = 0;
+  gsize i = 0;
+
+  for (; i + CPU_MASK <= n; i += CPU_MASK) {
+    VecI any = { 0 };
+
+#pragma GCC unroll 4
+    for (gsize k = 0; k < CPU_MASK; k += VEC_BYTES) {
+      VecI v, p, m;
+
+      memcpy (&v, bytes + i + k, VEC_BYTES);
+      memcpy (&p, pattern + k, VEC_BYTES);
+      memcpy (&m, mask + k, VEC_BYTES);
+      any |= (v ^ p) & m;
+    }
+    if (vec_any (any))
+      return TRUE;
+  }
+  for (gsize k = 0; i + k < n; k++)
+    rest |= (bytes[i + k] ^ pattern[k]) & mask[k];
+  return rest != 0;
+}
+
 #if VEC_BYTES == 64
 #define ISA_NAME "AVX-512"
 #elif VEC_BYTES == 32
@@ -298,6 +340,7 @@ blend (guint8 * restrict d, const guint8 * restrict s,
     .join = join_##suffix, \
     .premultiply = premultiply_##suffix, \
     .weigh = weigh_##suffix, \
+    .mean = mean_##suffix, \
   }
 
 const CpuIsa PASTE (convolve_cpu_isa_, CPU_ISA) = {
@@ -306,4 +349,5 @@ const CpuIsa PASTE (convolve_cpu_isa_, CPU_ISA) = {
   .full = KERNELS (d, gdouble, NULL),
   .fixed = FIXED,
   .blend = blend,
+  .differ = differ,
 };

@@ -15,6 +15,8 @@ G_BEGIN_DECLS
 /* Patterns (one number a lane, repeated) are lanes x CPU_PATTERN long. */
 #define CPU_PATTERN 64
 #define CPU_MAX_LANES 5         /* four components, and alpha of another plane */
+/* Bytes of a pattern of alpha: a whole number of pixels of any layout. */
+#define CPU_MASK 64
 /* So many products are added up in one go at most; longer sums are sums of such sums, since the roundings of n equal
  * terms all go the same way and come to n / 2 times the last bit. */
 #define CPU_GROUP 80
@@ -82,10 +84,12 @@ typedef struct {
   void (*store) (const void *x, guint8 * dst, gsize n, const CpuSink * sink);
   /* out = offset + gain x joined terms, for n pixels; lanes kept and samples without weight are v. */
   void (*join) (const CpuJoin * join, const void *t0, const void *t1, const void *v, void *out, gsize n);
-  /* Every lane but alpha times alpha, in place. */
+  /* Every lane but alpha times alpha, in place; like the loading ones and weigh it writes n pixels exactly. */
   void (*premultiply) (void *x, gsize n, guint lanes, guint alpha);
   /* out = v x a in lanes 0 .. lanes - 1, a in lane lanes. */
   void (*weigh) (const void *v, const void *a, void *out, gsize n, guint lanes);
+  /* out[i] = the mean of covers samples from x[i covers] on, over rows; plus out[i] if add. */
+  void (*mean) (const void *x, void *out, gsize n, guint covers, guint rows, gboolean add);
 } CpuKernels;
 
 typedef struct {
@@ -98,6 +102,8 @@ typedef struct {
   /* d = (d & keep) | (s & copy) | fill, byte by byte. */
   void (*blend) (guint8 * d, const guint8 * s, const guint8 * keep, const guint8 * copy, const guint8 * fill,
       gsize n);
+  /* Whether bytes differ in the bits of mask from the pattern; pattern and mask repeat after CPU_MASK bytes. */
+  gboolean (*differ) (const guint8 * bytes, const guint8 * pattern, const guint8 * mask, gsize n);
 } CpuIsa;
 
 /* The best that this machine runs; the environment variable CONVOLVE_CPU (baseline, avx2 or avx512) may ask for a

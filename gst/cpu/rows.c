@@ -63,7 +63,36 @@ load_alpha_row (const CpuPiece * piece, gint y, gint x, gsize n, gdouble * to)
   }
 }
 
-/* The mean of the alpha samples that each pixel covers. */
+/* The mean of the alpha samples that each pixel covers, where alpha is a plane
+ * of its own. */
+static void
+load_plain_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
+{
+  const CpuStep *step = piece->step;
+  const CpuKernels *kernels = step->kernels;
+  const ConvolvePassAlpha *alpha = &step->pass->alpha;
+  gint first = x << alpha->w_sub, y_first = y << alpha->h_sub;
+  gint last = MIN ((gint) (x + n) << alpha->w_sub, alpha->width);
+  gint y_last = MIN ((y + 1) << alpha->h_sub, alpha->height);
+  gboolean finer = alpha->w_sub > 0 || alpha->h_sub > 0;
+  guint8 *raw = finer ? at (piece, step->memory.alpha_raw) : to;
+  gsize real = kernels->real_bytes, loaded = last - first;
+
+  for (gint row = y_first; row < y_last; row++) {
+    convolve_cpu_samples_load (&step->alpha_samples, kernels,
+        convolve_cpu_frame_row (step->pass, piece->in, alpha->layout.plane,
+            row) + (gsize) first * alpha->layout.pixel_step, loaded, raw, NULL);
+    if (!finer)
+      return;
+    /* Where there is but one sample, it twice has the same mean. */
+    for (gsize i = loaded; i < n << alpha->w_sub; i++)
+      memcpy (raw + i * real, raw + (loaded - 1) * real, real);
+    kernels->mean (raw, to, n, 1u << alpha->w_sub, y_last - y_first,
+        row > y_first);
+  }
+}
+
+/* The same for any alpha. */
 static void
 load_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
 {
@@ -108,7 +137,11 @@ load_weighed (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
     void *alpha = at (piece, step->memory.alpha);
 
     load_pixels (piece, y, x, n, plain);
-    load_alpha (piece, y, x, n, alpha);
+    if (step->alpha_samples.dense && step->alpha_samples.lanes == 1
+        && (piece->level == 0 || step->alpha_step == NULL))
+      load_plain_alpha (piece, y, x, n, alpha);
+    else
+      load_alpha (piece, y, x, n, alpha);
     kernels->weigh (plain, alpha, to, n, step->lanes);
     return;
   }

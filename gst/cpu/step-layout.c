@@ -66,14 +66,22 @@ widest_strip (const CpuStep * step, gdouble bytes)
   return one > 0 ? (bytes - none) / one : step->pass->width;
 }
 
+/* Direct terms do without a ring if one for strips of that width were too
+ * large. */
+static void
+choose_streamed (CpuStep * step, gdouble strip)
+{
+  if (ring_bytes (step, strip) > RING_BYTES && count_terms (step, FALSE) > 0)
+    for (guint i = 0; i < step->n_terms; i++)
+      step->term[i].streamed = !step->term[i].separable;
+}
+
 static void
 choose_strip (CpuStep * step)
 {
   gdouble width = step->pass->width, least = MIN (width, MIN_STRIP), strip;
 
-  if (ring_bytes (step, least) > RING_BYTES && count_terms (step, FALSE) > 0)
-    for (guint i = 0; i < step->n_terms; i++)
-      step->term[i].streamed = !step->term[i].separable;
+  choose_streamed (step, least);
   if (ring_bytes (step, least) > RING_BYTES)
     least = MAX (1, MIN (least, CPU_PATTERN / step->sum_lanes));
 
@@ -123,6 +131,16 @@ cut (CpuStep * step, guint n_threads)
     set_strip (step, MIN (step->strip, MAX (strip, MIN_STRIP / 4)));
   }
   set_bands (step, n_bands);
+}
+
+static void
+cut_like (CpuStep * step, const CpuStep * like)
+{
+  choose_streamed (step, like->strip);
+  step->strip = like->strip;
+  step->n_strips = like->n_strips;
+  step->band = like->band;
+  step->n_bands = like->n_bands;
 }
 
 static void
@@ -187,7 +205,8 @@ place_rows (CpuStep * step)
 }
 
 gboolean
-convolve_cpu_step_init_layout (CpuStep * step, guint n_threads)
+convolve_cpu_step_init_layout (CpuStep * step, guint n_threads,
+    const CpuStep * like)
 {
   guint64 window = (guint64) step->above + step->below + 1;
   guint height = step->pass->height;
@@ -196,8 +215,12 @@ convolve_cpu_step_init_layout (CpuStep * step, guint n_threads)
    * same ones. */
   step->whole = window * 2 > height;
   step->slots = step->whole ? height + 1 : (guint) window + 1;
-  choose_strip (step);
-  cut (step, n_threads);
+  if (like != NULL) {
+    cut_like (step, like);
+  } else {
+    choose_strip (step);
+    cut (step, n_threads);
+  }
   place_rings (step);
   place_rows (step);
   return step->memory.size < G_MAXSSIZE / 1024;

@@ -95,8 +95,27 @@ init_alpha (CpuStep * step)
   if (step->alpha_apart) {
     step->alpha_lane = step->lanes;
     step->sum_lanes = step->lanes + 1;
-    convolve_cpu_samples_init (&step->alpha_samples, &alpha->layout);
   }
+  convolve_cpu_samples_init (&step->alpha_samples, &alpha->layout);
+}
+
+/* The masks for copying alpha alone show where its bits are. */
+static void
+init_alpha_mask (CpuStep * step)
+{
+  const ConvolvePassAlpha *alpha = &step->pass->alpha;
+  ConvolvePassComponent component[CONVOLVE_MAX_COMPONENTS] = { {0} };
+  guint8 keep[CPU_MASK], copy[CPU_MASK], fill[CPU_MASK];
+  guint pixel_bytes = alpha->layout.pixel_step;
+
+  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
+    component[c].action = c == alpha->component ? CONVOLVE_ACTION_COPY :
+        CONVOLVE_ACTION_FILL;
+  g_assert (CPU_MASK % pixel_bytes == 0);
+  convolve_cpu_samples_masks (&step->alpha_samples, component, keep, copy,
+      fill);
+  for (guint i = 0; i < CPU_MASK; i++)
+    step->alpha_mask[i] = copy[i % pixel_bytes];
 }
 
 static void
@@ -205,7 +224,7 @@ init_weights (CpuStep * step, gdouble * gain)
 }
 
 static gboolean
-init_filter (CpuStep * step, guint n_threads)
+init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
 {
   const ConvolvePass *pass = step->pass;
   const ConvolveOperation *operation = pass->operation;
@@ -226,7 +245,7 @@ init_filter (CpuStep * step, guint n_threads)
   step->below = operation->below;
   gain = fold ? lane_numbers (pass, 0)->gain : 1;
   init_weights (step, &gain);
-  if (!convolve_cpu_step_init_layout (step, n_threads))
+  if (!convolve_cpu_step_init_layout (step, n_threads, like))
     return FALSE;
   convolve_cpu_step_init_terms (step, gain);
   init_border (step);
@@ -251,9 +270,9 @@ init_pictures (CpuStep * step)
   return TRUE;
 }
 
-CpuStep *
-convolve_cpu_step_new (const ConvolvePass * pass, const CpuIsa * isa,
-    guint n_threads, GError ** error)
+static CpuStep *
+step_new (const ConvolvePass * pass, const CpuIsa * isa, guint n_threads,
+    const CpuStep * like)
 {
   CpuStep *step = g_new0 (CpuStep, 1);
   gboolean ok = TRUE;
@@ -267,22 +286,63 @@ convolve_cpu_step_new (const ConvolvePass * pass, const CpuIsa * isa,
   convolve_cpu_samples_init (&step->samples, &pass->layout);
   init_masks (step);
   if (pass->operation != NULL)
-    ok = init_filter (step, n_threads) && init_pictures (step);
+    ok = init_filter (step, n_threads, like) && init_pictures (step);
   else
-    ok = convolve_cpu_step_init_layout (step, n_threads);
-  if (!ok) {
+    ok = convolve_cpu_step_init_layout (step, n_threads, like);
+  if (ok)
+    return step;
+  convolve_cpu_step_free (step);
+  return NULL;
+}
+
+/* Without negative weights the divisor is positive wherever alpha is. */
+static gboolean
+wants_twin (const CpuStep * step)
+{
+  const ConvolveOperation *operation = step->pass->operation;
+
+  return step->weighted && step->n_levels == 1 && !operation->has_negative
+      && operation->sum > 0;
+}
+
+static gboolean
+init_twin (CpuStep * step, guint n_threads)
+{
+  ConvolvePass *pass = g_new (ConvolvePass, 1);
+
+  init_alpha_mask (step);
+  *pass = *step->pass;
+  pass->alpha.weighted = FALSE;
+  step->straight = step_new (pass, step->isa, n_threads, step);
+  if (step->straight == NULL) {
+    g_free (pass);
+    return FALSE;
+  }
+  step->straight->own_pass = pass;
+  /* Both use the same memory. */
+  step->memory.size = MAX (step->memory.size, step->straight->memory.size);
+  return TRUE;
+}
+
+CpuStep *
+convolve_cpu_step_new (const ConvolvePass * pass, const CpuIsa * isa,
+    guint n_threads, GError ** error)
+{
+  CpuStep *step = step_new (pass, isa, n_threads, NULL);
+
+  if (step != NULL && wants_twin (step) && !init_twin (step, n_threads))
+    g_clear_pointer (&step, convolve_cpu_step_free);
+  if (step == NULL)
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY,
         "there is not enough memory to filter a plane of %d x %d pixels",
         pass->width, pass->height);
-    convolve_cpu_step_free (step);
-    return NULL;
-  }
   return step;
 }
 
 void
 convolve_cpu_step_free (CpuStep * step)
 {
+  g_clear_pointer (&step->straight, convolve_cpu_step_free);
   convolve_cpu_step_clear_terms (step);
   g_free (step->patterns);
   g_free (step->edge);
@@ -290,6 +350,7 @@ convolve_cpu_step_free (CpuStep * step)
   g_free (step->masks);
   g_free (step->picture[0]);
   g_free (step->picture[1]);
+  g_free (step->own_pass);
   g_free (step);
 }
 
@@ -313,6 +374,13 @@ convolve_cpu_step_link_alpha (CpuStep * step, CpuStep * const *steps,
   }
 }
 
+static const gchar *
+arithmetic (const CpuStep * step)
+{
+  return step->kernels == &step->isa->fixed ? "16-bit fixed point" :
+      step->kernels == &step->isa->single ? "float" : "double";
+}
+
 static void
 describe_rows (const CpuStep * step, GString * string)
 {
@@ -320,11 +388,12 @@ describe_rows (const CpuStep * step, GString * string)
 
   for (guint i = 0; i < step->n_terms; i++)
     ring |= !step->term[i].streamed;
-  g_string_append_printf (string, ", %s, %s%s%s",
-      step->kernels == &step->isa->fixed ? "16-bit fixed point" :
-      step->kernels == &step->isa->single ? "float" : "double",
+  g_string_append_printf (string, ", %s, %s%s%s", arithmetic (step),
       step->isa->name, step->weighted ? ", weighted by alpha" : "",
       step->fused ? ", fused" : "");
+  if (step->straight != NULL)
+    g_string_append_printf (string, " (%s%s where alpha is even)",
+        arithmetic (step->straight), step->straight->fused ? ", fused" : "");
   if (!ring)
     g_string_append (string, ", rows read anew");
   else

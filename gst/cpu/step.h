@@ -69,7 +69,13 @@ struct _CpuStep {
   gboolean weighted, alpha_apart;
   guint alpha_lane;
   CpuSamples alpha_samples;
+  guint8 alpha_mask[CPU_MASK];  /* the bits of alpha in the bytes of its pixels */
   const CpuStep *alpha_step;    /* the step that filters it too, or NULL */
+
+  /* The same operation with no weights: what comes to the same where alpha is the same positive value all over the
+   * window. Cut into the same pieces; NULL if there is none. */
+  CpuStep *straight;
+  ConvolvePass *own_pass;       /* a twin's */
 
   guint left, right, above, below;
   guint n_terms;
@@ -111,9 +117,9 @@ void convolve_cpu_step_clear_terms (CpuStep * step);
  * or *matrix, to the only term's weights as integers (gain included). */
 gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatrix ** matrix, ConvolveMatrix ** x,
     ConvolveMatrix ** y);
-/* step-layout.c: cuts the picture into pieces, chooses the ring and lays out a thread's memory. FALSE if sizes
- * overflow. */
-gboolean convolve_cpu_step_init_layout (CpuStep * step, guint n_threads);
+/* step-layout.c: cuts the picture into pieces, or into those of another step for the same picture, chooses the ring
+ * and lays out a thread's memory. FALSE if sizes overflow. */
+gboolean convolve_cpu_step_init_layout (CpuStep * step, guint n_threads, const CpuStep * like);
 
 static inline guint
 convolve_cpu_step_items (const CpuStep * step)

@@ -106,8 +106,22 @@ vec_splat_s (gint16 x)
   return x - (VecS) { 0 };
 }
 
+/* Whether any bit is set. */
+VEC_INLINE gboolean
+vec_any (VecI v)
+{
+  guint64 part[VEC_BYTES / 8], any = 0;
+
+  memcpy (part, &v, sizeof (v));
+  for (guint i = 0; i < G_N_ELEMENTS (part); i++)
+    any |= part[i];
+  return any != 0;
+}
+
 /* What each set defines:
  * vec_widen_u8, vec_widen_u16: VEC_LANES_F samples to 32 bits
+ * vec_spread: in each four, lane 0 or lane 3 to all
+ * vec_spread: of each four lanes, one to all four
  * vec_round: to integers, nearest, ties to even (the default rounding mode)
  * vec_min_f, vec_max_f
  * vec_pack_u8: four vectors of 0..255 to 4 x VEC_LANES_F bytes; vec_pack_u16: two of 0..65535
@@ -115,6 +129,11 @@ vec_splat_s (gint16 x)
  * vec_widen_s: VEC_LANES_S bytes to 16 bits
  * vec_mulhrs: round (a b / 2^15), halves upwards
  * vec_pack_s: VEC_LANES_S numbers to bytes, clamped to 0..255 */
+
+/* An operand of the instruction has to be a constant where it is not inlined, too. */
+#define SPREAD(permute, v, lane) \
+  ((lane) == 0 ? permute (v, 0x00) : (lane) == 1 ? permute (v, 0x55) : \
+      (lane) == 2 ? permute (v, 0xaa) : permute (v, 0xff))
 
 #if VEC_BYTES == 64
 
@@ -128,6 +147,12 @@ VEC_INLINE VecI
 vec_widen_u16 (const guint8 * p)
 {
   return (VecI) _mm512_cvtepu16_epi32 (_mm256_loadu_si256 ((const __m256i *) p));
+}
+
+VEC_INLINE VecF
+vec_spread (VecF v, gint lane)
+{
+  return (VecF) SPREAD (_mm512_permute_ps, (__m512) v, lane);
 }
 
 VEC_INLINE VecI
@@ -194,6 +219,12 @@ VEC_INLINE VecI
 vec_widen_u16 (const guint8 * p)
 {
   return (VecI) _mm256_cvtepu16_epi32 (_mm_loadu_si128 ((const __m128i *) p));
+}
+
+VEC_INLINE VecF
+vec_spread (VecF v, gint lane)
+{
+  return (VecF) SPREAD (_mm256_permute_ps, (__m256) v, lane);
 }
 
 VEC_INLINE VecI
@@ -271,6 +302,16 @@ vec_widen_u16 (const guint8 * p)
   return (VecI) _mm_unpacklo_epi16 (_mm_loadl_epi64 ((const __m128i *) p), _mm_setzero_si128 ());
 }
 
+#define permute_ps(v, order) _mm_shuffle_ps (v, v, order)
+
+VEC_INLINE VecF
+vec_spread (VecF v, gint lane)
+{
+  return (VecF) SPREAD (permute_ps, (__m128) v, lane);
+}
+
+#undef permute_ps
+
 VEC_INLINE VecI
 vec_round (VecF v)
 {
@@ -326,6 +367,12 @@ vec_widen_u16 (const guint8 * p)
 
   memcpy (&x, p, sizeof (x));
   return (VecI) vmovl_u16 (vcreate_u16 (x));
+}
+
+VEC_INLINE VecF
+vec_spread (VecF v, gint lane)
+{
+  return (VecF) vdupq_n_f32 (v[lane]);
 }
 
 VEC_INLINE VecI
@@ -396,6 +443,12 @@ vec_widen_u16 (const guint8 * p)
 
   memcpy (x, p, sizeof (x));
   return (VecI) { x[0], x[1], x[2], x[3] };
+}
+
+VEC_INLINE VecF
+vec_spread (VecF v, gint lane)
+{
+  return vec_splat_f (v[lane]);
 }
 
 VEC_INLINE VecI

@@ -107,6 +107,7 @@ typedef struct
   gboolean fields;
   guint device;
   Fill fill;
+  DrawnAlpha alpha;
   gboolean spoil;
 } Case;
 
@@ -139,6 +140,7 @@ fill_frame (const Case * c, RandomFrame * frame, Random * random)
           frame->map[i].h_sub);
   }
   random_frame_fill (frame, random, c->fill, matched_sign, filters);
+  draw_alpha_samples (random, c->alpha, frame);
   if (c->spoil)
     random_frame_spoil_unused_bits (frame, random);
   for (guint i = 0; i < G_N_ELEMENTS (filters); i++)
@@ -148,18 +150,20 @@ fill_frame (const Case * c, RandomFrame * frame, Random * random)
 static void
 print_case (const Case * c, guint64 seed)
 {
+  static const gchar *const alphas[] = { "", " even alpha", " dotted alpha" };
   g_autofree gchar *text = describe_settings (&c->settings);
 
   g_print ("case %" G_GUINT64_FORMAT ": %s %dx%d %s filter=%s %s fields=%d "
-      "range=%d matrix=%d fill=%s threads=%u%s\n  again: --backend %s --seed %"
+      "range=%d matrix=%d fill=%s threads=%u%s%s\n  again: --backend %s --seed %"
       G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT "%s%s\n", c->number,
       GST_VIDEO_INFO_NAME (&c->info), c->info.width, c->info.height,
       GST_VIDEO_INFO_HAS_ALPHA (&c->info) ? "alpha" : "",
       convolve_filter_name (c->settings.filter), text, c->fields,
       c->info.colorimetry.range, c->info.colorimetry.matrix,
       fill_name (c->fill), device_threads[c->device],
-      c->spoil ? " spoiled" : "", options.backend, seed, c->number,
-      options.size ? " --size " : "", options.size ? options.size : "");
+      c->spoil ? " spoiled" : "", alphas[c->alpha], options.backend, seed,
+      c->number, options.size ? " --size " : "",
+      options.size ? options.size : "");
 }
 
 static gboolean
@@ -219,6 +223,7 @@ draw_case (Case * c, Random * random, const ConvolveFormat * format,
   c->device = random_below (random, N_DEVICES);
   c->fill = random_below (random, N_FILLS);
   c->spoil = random_one_in (random, 3);
+  c->alpha = draw_alpha (random, &c->info, options.size == NULL, &c->settings);
 }
 
 static gboolean

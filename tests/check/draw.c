@@ -180,3 +180,54 @@ draw_settings (Random * random, gint width, gint height, ConvolveSettings * s)
     s->iterations = 2 + random_below (random, large ? 1 : 2);
   s->method = draw_method (random, s);
 }
+
+/* ---- alpha ---- */
+
+/* Weights were drawn for a small picture: taller ones stay narrow. */
+static void
+make_tall (Random * random, GstVideoInfo * info)
+{
+  GstVideoColorimetry colorimetry = info->colorimetry;
+
+  gst_video_info_set_format (info, GST_VIDEO_INFO_FORMAT (info),
+      1 + random_below (random, 20), 65 + random_below (random, 80));
+  info->colorimetry = colorimetry;
+}
+
+DrawnAlpha
+draw_alpha (Random * random, GstVideoInfo * info, gboolean may_resize,
+    ConvolveSettings * settings)
+{
+  if (!GST_VIDEO_INFO_HAS_ALPHA (info) || random_one_in (random, 3))
+    return ALPHA_FILLED;
+  if (may_resize && random_one_in (random, 3))
+    make_tall (random, info);
+  if (random_one_in (random, 2))
+    settings->border_color |= 0xff000000;
+  return random_one_in (random, 2) ? ALPHA_EVEN : ALPHA_DOTTED;
+}
+
+void
+draw_alpha_samples (Random * random, DrawnAlpha alpha, RandomFrame * frame)
+{
+  const guint c = GST_VIDEO_COMP_A;
+  const SampleMap *map = &frame->map[c];
+  gint width = sample_map_width (map, frame->info.width);
+  gint height = sample_map_height (map, frame->info.height);
+  guint max = (1u << map->depth) - 1, value = max;
+
+  if (alpha == ALPHA_FILLED)
+    return;
+  if (random_one_in (random, 4))
+    value = random_below (random, max + 1);
+  for (gint y = 0; y < height; y++)
+    for (gint x = 0; x < width; x++)
+      random_frame_set (frame, c, x, y, value);
+  for (guint n = 0; alpha == ALPHA_DOTTED && n < 2; n++) {
+    gint x = random_below (random, width), y = random_below (random, height);
+
+    random_frame_set (frame, c, x, y, random_below (random, max + 1));
+    if (random_one_in (random, 2))
+      break;
+  }
+}

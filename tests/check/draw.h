@@ -3,14 +3,23 @@
 #pragma once
 
 #include "core/settings.h"
-#include "../lib/random.h"
-#include "../lib/samples.h"
+#include "../lib/randomframe.h"
 
 G_BEGIN_DECLS
 
 /* A picture's size: many tiny and odd ones, a few that have more than one strip and vector. */
 void draw_size (Random * random, gint * width, gint * height);
 void draw_colorimetry (Random * random, GstVideoInfo * info);
+/* Pictures of which most alpha is one value: backends may filter these, or rows of them, as if they had none. */
+typedef enum {
+  ALPHA_FILLED,                 /* as all components are */
+  ALPHA_EVEN,
+  ALPHA_DOTTED,                 /* even but for a sample or two */
+} DrawnAlpha;
+
+/* To be called last: may change the border's colour and, if may_resize, the picture's size to one with more rows. */
+DrawnAlpha draw_alpha (Random * random, GstVideoInfo * info, gboolean may_resize, ConvolveSettings * settings);
+void draw_alpha_samples (Random * random, DrawnAlpha alpha, RandomFrame * frame);
 /* All of settings but filter and border, which are kept. Weights are sized for a picture of that size. */
 void draw_settings (Random * random, gint width, gint height, ConvolveSettings * settings);
 

@@ -150,7 +150,8 @@ fill_frame (const Case * c, RandomFrame * frame, Random * random)
 static void
 print_case (const Case * c, guint64 seed)
 {
-  static const gchar *const alphas[] = { "", " even alpha", " dotted alpha" };
+  static const gchar *const alphas[N_ALPHAS] =
+      { "", " even alpha", " dotted alpha", " halved alpha" };
   g_autofree gchar *text = describe_settings (&c->settings);
 
   g_print ("case %" G_GUINT64_FORMAT ": %s %dx%d %s filter=%s %s fields=%d "

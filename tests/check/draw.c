@@ -204,30 +204,46 @@ draw_alpha (Random * random, GstVideoInfo * info, gboolean may_resize,
     make_tall (random, info);
   if (random_one_in (random, 2))
     settings->border_color |= 0xff000000;
-  return random_one_in (random, 2) ? ALPHA_EVEN : ALPHA_DOTTED;
+  return 1 + random_below (random, N_ALPHAS - 1);
+}
+
+/* The ends of rows are what is seen from the other end with some borders. */
+static void
+draw_dots (Random * random, RandomFrame * frame, gint width, gint height,
+    guint max)
+{
+  guint n = 1 + random_below (random, 2);
+
+  for (guint i = 0; i < n; i++) {
+    gint x = random_below (random, width), y = random_below (random, height);
+
+    if (random_one_in (random, 3))
+      x = random_one_in (random, 2) ? 0 : width - 1;
+    random_frame_set (frame, GST_VIDEO_COMP_A, x, y,
+        random_below (random, max + 1));
+  }
 }
 
 void
 draw_alpha_samples (Random * random, DrawnAlpha alpha, RandomFrame * frame)
 {
-  const guint c = GST_VIDEO_COMP_A;
-  const SampleMap *map = &frame->map[c];
+  const SampleMap *map = &frame->map[GST_VIDEO_COMP_A];
   gint width = sample_map_width (map, frame->info.width);
-  gint height = sample_map_height (map, frame->info.height);
-  guint max = (1u << map->depth) - 1, value = max;
+  gint height = sample_map_height (map, frame->info.height), cut = height;
+  guint max = (1u << map->depth) - 1, upper = max, lower;
 
   if (alpha == ALPHA_FILLED)
     return;
   if (random_one_in (random, 4))
-    value = random_below (random, max + 1);
+    upper = random_below (random, max + 1);
+  lower = random_below (random, max + 1);
+  /* Backends decide for lots of rows, whose numbers are likely to be round. */
+  if (alpha == ALPHA_HALVED)
+    cut = random_one_in (random, 2) ? random_below (random, height) :
+        8 * random_below (random, height / 8 + 1);
   for (gint y = 0; y < height; y++)
     for (gint x = 0; x < width; x++)
-      random_frame_set (frame, c, x, y, value);
-  for (guint n = 0; alpha == ALPHA_DOTTED && n < 2; n++) {
-    gint x = random_below (random, width), y = random_below (random, height);
-
-    random_frame_set (frame, c, x, y, random_below (random, max + 1));
-    if (random_one_in (random, 2))
-      break;
-  }
+      random_frame_set (frame, GST_VIDEO_COMP_A, x, y, y < cut ? upper : lower);
+  if (alpha == ALPHA_DOTTED)
+    draw_dots (random, frame, width, height, max);
 }

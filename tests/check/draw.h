@@ -15,6 +15,8 @@ typedef enum {
   ALPHA_FILLED,                 /* as all components are */
   ALPHA_EVEN,
   ALPHA_DOTTED,                 /* even but for a sample or two */
+  ALPHA_HALVED,                 /* one value above, another one below */
+  N_ALPHAS
 } DrawnAlpha;
 
 /* To be called last: may change the border's colour and, if may_resize, the picture's size to one with more rows. */

@@ -89,6 +89,8 @@ struct _GstVideoConvolve {
 
 /* ---- gstvideoconvolveproperties.c ---- */
 void gst_video_convolve_install_properties (GObjectClass * klass);
+/* The init function of the interface GstPreset. */
+void gst_video_convolve_preset_init (gpointer iface, gpointer data);
 void gst_video_convolve_values_init (GstVideoConvolveValues * values);
 void gst_video_convolve_values_copy (GstVideoConvolveValues * to, const GstVideoConvolveValues * from);
 void gst_video_convolve_values_clear (GstVideoConvolveValues * values);

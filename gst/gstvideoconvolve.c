@@ -33,7 +33,7 @@ GST_DEBUG_CATEGORY (gst_video_convolve_debug);
 /* *INDENT-OFF* */
 G_DEFINE_TYPE_WITH_CODE (GstVideoConvolve, gst_video_convolve,
     GST_TYPE_BASE_TRANSFORM,
-    G_IMPLEMENT_INTERFACE (GST_TYPE_PRESET, NULL)
+    G_IMPLEMENT_INTERFACE (GST_TYPE_PRESET, gst_video_convolve_preset_init)
     GST_DEBUG_CATEGORY_INIT (gst_video_convolve_debug, "videoconvolve", 0,
         "convolution filters for video"))
 /* *INDENT-ON* */

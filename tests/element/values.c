@@ -473,6 +473,44 @@ GST_START_TEST (test_order_of_properties)
 
 GST_END_TEST;
 
+/* Weights that a preset stored as empty are not left over from before it, and
+ * a preset for another filter keeps them. */
+GST_START_TEST (test_preset_replaces_weights)
+{
+  GstElement *blur = gst_element_factory_make ("videoconvolve", NULL);
+  GstElement *row = gst_element_factory_make ("videoconvolve", NULL);
+  GstHarness *h = element_harness ("videoconvolve", NULL);
+  GstPreset *preset = GST_PRESET (h->element);
+  GstBus *bus = bus_of (h);
+
+  set (row, "kernel-x", "<1,2>");
+  fail_unless (gst_preset_save_preset (GST_PRESET (row), "test row"));
+  fail_unless (gst_preset_save_preset (GST_PRESET (blur), "test blur"));
+
+  set (h->element, "kernel-y", "<3,4>");
+  set (h->element, "kernel-x", "<5>");
+  fail_unless (gst_preset_load_preset (preset, "test row"));
+  assert_value (h->element, "kernel-x", "< (double)1, (double)2 >");
+  assert_value (h->element, "kernel-y", "<  >");
+  fail_unless (gst_preset_load_preset (preset, "test blur"));
+  fail_if (gst_preset_load_preset (preset, "test none"));
+  assert_value (h->element, "filter", "gaussian");
+  assert_value (h->element, "kernel-x", "< (double)1, (double)2 >");
+  set (h->element, "kernel", "<<6>>");
+  fail_unless (gst_preset_load_preset (preset, "test row"));
+  assert_value (h->element, "kernel", "<  >");
+  assert_no_message (bus, GST_MESSAGE_WARNING);
+
+  gst_preset_delete_preset (preset, "test row");
+  gst_preset_delete_preset (preset, "test blur");
+  gst_object_unref (blur);
+  gst_object_unref (row);
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static guint64
 stat_of (GstElement * element, const gchar * name)
 {
@@ -564,6 +602,7 @@ values_suite (void)
   tcase_add_test (tc, test_backend_cannot_be_had);
   tcase_add_test (tc, test_presets);
   tcase_add_test (tc, test_order_of_properties);
+  tcase_add_test (tc, test_preset_replaces_weights);
   tcase_add_test (tc, test_plan_and_stats);
   tcase_add_test (tc, test_plugin);
   return s;

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a kernel is told: one struct a launch, shared by the host (C), the kernels (CUDA C) and the simulated device of
+ * the tests. Fixed-width types, no pointers of the host; the size is asserted on both sides. */
+#ifndef CONVOLVE_CUDA_PARAMS_H
+#define CONVOLVE_CUDA_PARAMS_H
+
+#include <stdint.h>
+
+/* Pictures a launch can hold: 4 layouts x 2 fields. */
+#define CONVOLVE_LAUNCH_PICTURES 8
+/* Weights that travel inside the launch (they reach the kernel through the constant bank); what does not fit lies in
+ * the program's own device memory. */
+#define CONVOLVE_LAUNCH_WEIGHTS 352
+
+/* How a sample is stored, as the kernels tell them apart. */
+enum {
+  CONVOLVE_STORE_U8,            /* bytes */
+  CONVOLVE_STORE_U16,           /* 16-bit words, value << shift; swapped if swap is set */
+  CONVOLVE_STORE_BITS32,        /* fields of a 32-bit word a pixel */
+};
+
+/* What happens to a component (ConvolveAction's numbers). */
+enum { CONVOLVE_DO_FILTER, CONVOLVE_DO_COPY, CONVOLVE_DO_FILL };
+
+/* How terms combine (ConvolveCombine's numbers). */
+enum { CONVOLVE_DO_SUM, CONVOLVE_DO_MAGNITUDE, CONVOLVE_DO_UNSHARP };
+
+/* Borders: ConvolveBorder's numbers. */
+
+typedef struct {
+  float gain, offset;           /* result = clamp (round (offset + gain x value), lo, hi) */
+  float lo, hi;
+  float edge;                   /* outside the picture with the constant border */
+  float fill;
+  float threshold;              /* unsharp */
+  uint8_t action;               /* CONVOLVE_DO_FILTER ... */
+  uint8_t at;                   /* bytes from the pixel's first byte to the sample's word; 0 for BITS32 */
+  uint8_t shift;                /* bits below the sample in its word */
+  uint8_t depth;                /* bits of the sample */
+} ConvolveLaunchComponent;      /* 32 bytes */
+
+/* One pass of the plan: samples that share a grid. */
+typedef struct {
+  uint64_t src, dst;            /* device addresses of the picture's row 0 */
+  int32_t src_stride, dst_stride;       /* bytes from a row of the picture to its next; may be negative */
+  int32_t width, height;        /* pixels */
+  uint32_t first_block;         /* blocks of this picture are first_block .. first_block + blocks_x * blocks_y - 1 */
+  uint32_t blocks_x, blocks_y;
+  uint8_t store;                /* CONVOLVE_STORE_U8 ... */
+  uint8_t swap;                 /* 16-bit words are in the other byte order */
+  uint8_t pixel_step;           /* bytes from a pixel to the next */
+  uint8_t n_components;
+  uint8_t contiguous;           /* component c lies at c * sample size and pixel_step is all of them: wide access */
+  uint8_t weights;              /* which set of weights (launch.set) */
+  uint16_t task_rows;           /* rows of a block's task: see the geometry below */
+  ConvolveLaunchComponent component[4];
+} ConvolveLaunchPicture;        /* 184 bytes */
+
+/* One term of a set: nx x ny weights (direct, row by row), or nx weights of the row then ny of the column (separable). */
+typedef struct {
+  uint32_t first;               /* index of its first weight in launch.weight or in the memory at launch.weights */
+  uint16_t nx, ny;
+  uint16_t ax, ay;              /* anchor */
+} ConvolveLaunchTerm;           /* 12 bytes */
+
+typedef struct {
+  ConvolveLaunchTerm term[2];
+  uint32_t n_terms;
+} ConvolveLaunchSet;            /* 28 bytes */
+
+typedef struct {
+  ConvolveLaunchPicture picture[CONVOLVE_LAUNCH_PICTURES];
+  ConvolveLaunchSet set[4];     /* distinct subsamplings have sets of their own */
+  uint64_t weights;             /* variants of any taps: device address of all weights, as float; else 0 */
+  float amount;                 /* unsharp */
+  uint32_t n_pictures;
+  uint32_t n_blocks;            /* blocks of all pictures; the grid may be smaller: blocks then loop */
+  uint8_t combine;              /* CONVOLVE_DO_SUM ... */
+  uint8_t border;
+  uint8_t separable;            /* terms are rows and columns */
+  uint8_t reserved;
+  float weight[CONVOLVE_LAUNCH_WEIGHTS];
+} ConvolveLaunch;
+
+/* The staged route: samples become float pictures in scratch memory, passes go from one to another, and the last
+ * one becomes samples. It does whatever a plan can hold. "wide" pictures hold two floats a sample, value = hi + lo. */
+typedef struct {
+  ConvolveLaunchPicture picture;        /* load and store: the samples; src also for COPY and threshold */
+  uint64_t in, out;             /* float pictures, rows of width x n_components (x 2 if wide) floats, tightly packed */
+  uint64_t second;              /* the other term, the unfiltered picture or the divisor: see op */
+  uint64_t weights;             /* device address of this pass's weights (pairs hi, lo if wide) */
+  uint64_t alpha;               /* weighted: device address of alpha's row 0; load only */
+  int32_t alpha_stride;
+  int32_t alpha_width, alpha_height;
+  uint16_t nx, ny, ax, ay;
+  uint8_t op;                   /* CONVOLVE_STAGE_... */
+  uint8_t combine, border;
+  uint8_t alpha_store, alpha_swap, alpha_step, alpha_at, alpha_shift, alpha_depth;
+  uint8_t alpha_w_sub, alpha_h_sub;
+  uint8_t wide;
+  uint8_t weighted;             /* in and out carry one more component: alpha itself, the divisor */
+  uint8_t last;                 /* finish: round and clamp into samples; else keep offset + gain x value */
+  float alpha_edge;
+  float amount;
+  float sum;                    /* weighted: what the weights sum to */
+} ConvolveStage;
+
+enum {
+  CONVOLVE_STAGE_LOAD,          /* samples (src) -> out; weighted: colours x alpha, and alpha as one more component */
+  CONVOLVE_STAGE_ROWS,          /* out = in along x with nx weights; border by rule */
+  CONVOLVE_STAGE_COLUMNS,       /* out = in along y with ny weights */
+  CONVOLVE_STAGE_MATRIX,        /* out = in under the nx x ny matrix */
+  CONVOLVE_STAGE_FINISH,        /* combine in (and second), offset + gain: to samples (dst) if last, else to out */
+};
+
+/* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------
+ *
+ * Every kernel of this product runs in one-dimensional grids (a picture may be two million rows high) of
+ * CONVOLVE_BLOCK_THREADS threads. stencil and the stages loop: thread t of T takes pixels (stage: see stage.cu) t,
+ * t + T, ... of the picture; any grid size is right for them.
+ *
+ * separable and matrix: a block owns a strip of CONVOLVE_WARP_PIXELS (n_components) pixels and task_rows rows; block b of
+ * a picture is strip b % blocks_x, rows (b / blocks_x) * task_rows and on. blocks_y = ceil (height / task_rows). Blocks
+ * beyond n_blocks end at once; a grid smaller than n_blocks loops. Dynamic shared memory as said by the two
+ * functions below, for the largest term and picture of the launch. */
+#define CONVOLVE_BLOCK_THREADS 256
+#define CONVOLVE_BLOCK_WARPS 8
+/* Rows that a block finishes before it moves on: each of its warps makes CONVOLVE_WARP_ROWS of them. */
+#define CONVOLVE_WARP_ROWS 4
+#define CONVOLVE_STEP_ROWS (CONVOLVE_BLOCK_WARPS * CONVOLVE_WARP_ROWS)
+/* Pixels of a lane and of a warp: four samples a lane, three with three components. */
+#define CONVOLVE_LANE_PIXELS(n) ((n) == 1 ? 4 : (n) == 2 ? 2 : 1)
+#define CONVOLVE_WARP_PIXELS(n) (32 * CONVOLVE_LANE_PIXELS (n))
+/* The widest and highest terms that the fused separable route takes; the rest goes through stages. */
+#define CONVOLVE_SEPARABLE_MAX_TAPS 65
+/* The matrix route takes any size: it walks the matrix in pieces of at most this many rows and columns. */
+#define CONVOLVE_MATRIX_PIECE_ROWS 8
+#define CONVOLVE_MATRIX_PIECE_COLUMNS 32
+
+/* separable: for each warp a line of the strip and its halo (n components), then for each term a ring of
+ * CONVOLVE_STEP_ROWS + ny - 1 filtered rows, then the weights padded for the sliding window; floats. */
+static inline uint32_t
+convolve_separable_shared_bytes (uint32_t n, uint32_t nx, uint32_t ny, uint32_t n_terms)
+{
+  uint32_t strip = CONVOLVE_WARP_PIXELS (n) * n, line = (CONVOLVE_WARP_PIXELS (n) + nx - 1) * n;
+
+  line = (line + 3) / 4 * 4;
+  return 4 * (CONVOLVE_BLOCK_WARPS * line + n_terms * (CONVOLVE_STEP_ROWS + ny - 1) * strip +
+      n_terms * ((nx + 3) / 4 * 4 + (ny + 2 * CONVOLVE_WARP_ROWS + 3) / 4 * 4));
+}
+
+/* matrix: the tile of the strip, a piece's halo and CONVOLVE_STEP_ROWS rows; then the piece's weights, a row of zeros
+ * before and after; floats. piece_x, piece_y: columns and rows of the largest piece. */
+static inline uint32_t
+convolve_matrix_shared_bytes (uint32_t n, uint32_t piece_x, uint32_t piece_y, uint32_t n_terms)
+{
+  uint32_t line = (CONVOLVE_WARP_PIXELS (n) + piece_x - 1) * n;
+
+  line = (line + 3) / 4 * 4;
+  return 4 * (line * (CONVOLVE_STEP_ROWS + piece_y - 1) + n_terms * piece_x * (piece_y + 2 * CONVOLVE_WARP_ROWS));
+}
+
+#if defined(__cplusplus)
+static_assert (sizeof (ConvolveLaunchComponent) == 32, "shared struct");
+static_assert (sizeof (ConvolveLaunch) <= 4096, "kernel parameters are at most 4 KiB");
+static_assert (sizeof (ConvolveStage) <= 4096, "kernel parameters are at most 4 KiB");
+#else
+_Static_assert (sizeof (ConvolveLaunchComponent) == 32, "shared struct");
+_Static_assert (sizeof (ConvolveLaunch) <= 4096, "kernel parameters are at most 4 KiB");
+_Static_assert (sizeof (ConvolveStage) <= 4096, "kernel parameters are at most 4 KiB");
+#endif
+
+#endif

@@ -44,6 +44,7 @@ typedef struct {
   uint64_t src, dst;            /* device addresses of the picture's row 0 */
   int32_t src_stride, dst_stride;       /* bytes from a row of the picture to its next; may be negative */
   int32_t width, height;        /* pixels */
+  int32_t row_begin, row_end;   /* the output rows that this launch makes: a band; the border is still the picture's */
   uint32_t first_block;         /* blocks of this picture are first_block .. first_block + blocks_x * blocks_y - 1 */
   uint32_t blocks_x, blocks_y;
   uint8_t store;                /* CONVOLVE_STORE_U8 ... */
@@ -54,7 +55,7 @@ typedef struct {
   uint8_t weights;              /* which set of weights (launch.set) */
   uint16_t task_rows;           /* rows of a block's task: see the geometry below */
   ConvolveLaunchComponent component[4];
-} ConvolveLaunchPicture;        /* 184 bytes */
+} ConvolveLaunchPicture;        /* 192 bytes */
 
 /* One term of a set: nx x ny weights (direct, row by row), or nx weights of the row then ny of the column (separable). */
 typedef struct {
@@ -117,10 +118,11 @@ enum {
  *
  * Every kernel of this product runs in one-dimensional grids (a picture may be two million rows high) of
  * CONVOLVE_BLOCK_THREADS threads. stencil and the stages loop: thread t of T takes pixels (stage: see stage.cu) t,
- * t + T, ... of the picture; any grid size is right for them.
+ * t + T, ... of the rows row_begin .. row_end - 1; any grid size is right for them.
  *
  * separable and matrix: a block owns a strip of CONVOLVE_WARP_PIXELS (n_components) pixels and task_rows rows; block b of
- * a picture is strip b % blocks_x, rows (b / blocks_x) * task_rows and on. blocks_y = ceil (height / task_rows). Blocks
+ * a picture is strip b % blocks_x, rows row_begin + (b / blocks_x) * task_rows and on; blocks_y =
+ * ceil ((row_end - row_begin) / task_rows). Blocks
  * beyond n_blocks end at once; a grid smaller than n_blocks loops. Dynamic shared memory as said by the two
  * functions below, for the largest term and picture of the launch. */
 #define CONVOLVE_BLOCK_THREADS 256

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The checked calls of the backend interface. A backend may rely on every
+ * condition that is tested here. */
+#include "config.h"
+
+#include <string.h>
+
+#include "backend.h"
+
+/* *INDENT-OFF* */
+G_DEFINE_QUARK (convolve-error-quark, convolve_error)
+/* *INDENT-ON* */
+
+#define MAX_FRAMES_IN_FLIGHT 8
+#define MAX_BANDS 64
+
+/* A failure must carry a reason, or its receiver would crash on it. */
+static void
+ensure_error (GError ** error, const ConvolveBackend * backend,
+    const gchar * what)
+{
+  if (error != NULL && *error == NULL)
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_FAILED,
+        "the backend %s gave no reason why it could not %s", backend->name,
+        what);
+}
+
+static gboolean
+check_backend (const ConvolveBackend * backend, GError ** error)
+{
+  if (backend != NULL && backend->name != NULL && backend->probe != NULL
+      && backend->open != NULL && backend->prepare != NULL
+      && backend->process != NULL && backend->wait != NULL
+      && backend->release != NULL && backend->close != NULL
+      && backend->get_stats != NULL && backend->describe != NULL
+      && backend->device_name != NULL
+      && (backend->host_alloc == NULL) == (backend->host_free == NULL))
+    return TRUE;
+  g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+      "the backend %s is incomplete",
+      backend != NULL && backend->name != NULL ? backend->name : "(none)");
+  return FALSE;
+}
+
+static gboolean
+check_options (const ConvolveOpenOptions * options, GError ** error)
+{
+  const gchar *fault = NULL;
+
+  if (options == NULL)
+    fault = "no options were given";
+  else if (options->device_id < -1)
+    fault = "cuda-device-id is below -1";
+  else if (options->frames_in_flight < 1
+      || options->frames_in_flight > MAX_FRAMES_IN_FLIGHT)
+    fault = "frames-in-flight is not 1 to 8";
+  else if (options->bands > MAX_BANDS)
+    fault = "bands is not 0 to 64";
+  if (fault == NULL)
+    return TRUE;
+  g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID, fault);
+  return FALSE;
+}
+
+ConvolveDevice *
+convolve_device_open (const ConvolveBackend * backend,
+    const ConvolveOpenOptions * options, GError ** error)
+{
+  ConvolveDevice *device;
+
+  if (!check_backend (backend, error) || !check_options (options, error))
+    return NULL;
+  if (!backend->probe (error)) {
+    ensure_error (error, backend, "run here");
+    return NULL;
+  }
+  device = backend->open (options, error);
+  if (device == NULL) {
+    ensure_error (error, backend, "open a device");
+    return NULL;
+  }
+  device->backend = backend;
+  return device;
+}
+
+void
+convolve_device_close (ConvolveDevice * device)
+{
+  g_return_if_fail (device != NULL);
+  device->backend->close (device);
+}
+
+ConvolveProgram *
+convolve_program_new (ConvolveDevice * device, ConvolvePlan * plan,
+    GError ** error)
+{
+  ConvolveProgram *program;
+
+  if (device == NULL || plan == NULL || plan->n_passes == 0) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "a program needs a device and a plan with passes");
+    return NULL;
+  }
+  program = device->backend->prepare (device, plan, error);
+  if (program == NULL) {
+    ensure_error (error, device->backend, "prepare the plan");
+    return NULL;
+  }
+  program->device = device;
+  return program;
+}
+
+void
+convolve_program_free (ConvolveProgram * program)
+{
+  g_return_if_fail (program != NULL);
+  program->device->backend->release (program);
+}
+
+/* The layouts that a frame needs are those of the passes. */
+static gboolean
+check_frame (const ConvolvePlan * plan, const ConvolveFrame * frame,
+    const gchar * name, GError ** error)
+{
+  if (frame == NULL || (guint) frame->memory > CONVOLVE_MEMORY_DEVICE) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "the %s frame is missing or in an unknown memory", name);
+    return FALSE;
+  }
+  for (guint i = 0; i < plan->n_passes; i++) {
+    const ConvolvePass *pass = &plan->pass[i];
+    guint plane = pass->layout.plane;
+    gsize row_bytes = convolve_layout_row_bytes (&pass->layout, pass->width);
+
+    if (plane >= CONVOLVE_MAX_PLANES || frame->data[plane] == NULL) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "the %s frame has no plane %u", name, plane);
+      return FALSE;
+    }
+    /* Widened first: the lowest integer has no positive counterpart. */
+    if ((gsize) ABS ((gint64) frame->stride[plane]) < row_bytes) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "the %s frame's stride of %d in plane %u is smaller than a row of %"
+          G_GSIZE_FORMAT " bytes", name, frame->stride[plane], plane,
+          row_bytes);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+check_apart (const ConvolvePlan * plan, const ConvolveFrame * in,
+    const ConvolveFrame * out, GError ** error)
+{
+  for (guint i = 0; i < plan->n_passes; i++) {
+    guint plane = plan->pass[i].layout.plane;
+
+    if (in->data[plane] == out->data[plane]) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "plane %u would be written onto itself", plane);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+gboolean
+convolve_program_process (ConvolveProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, guint64 * job, GError ** error)
+{
+  const ConvolveBackend *backend;
+
+  if (program == NULL || job == NULL) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "a frame needs a program and a place for the job's number");
+    return FALSE;
+  }
+  if (!check_frame (program->plan, in, "input", error)
+      || !check_frame (program->plan, out, "output", error)
+      || !check_apart (program->plan, in, out, error))
+    return FALSE;
+
+  backend = program->device->backend;
+  if (!backend->process (program, in, out, job, error)) {
+    ensure_error (error, backend, "filter a frame");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+convolve_device_wait (ConvolveDevice * device, guint64 job, GError ** error)
+{
+  if (device == NULL) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "there is no device to wait for");
+    return FALSE;
+  }
+  if (!device->backend->wait (device, job, error)) {
+    ensure_error (error, device->backend, "finish a frame");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+void
+convolve_device_get_stats (ConvolveDevice * device, ConvolveStats * stats)
+{
+  g_return_if_fail (stats != NULL);
+  memset (stats, 0, sizeof (*stats));
+  if (device != NULL)
+    device->backend->get_stats (device, stats);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Between filter.c, ellipse.c and operation.c alone (and for their tests). */
+#pragma once
+
+#include "filter.h"
+
+G_BEGIN_DECLS
+
+/* Fills combine, the terms and amount of an operation that is all zero, for a plane of that subsampling: each
+ * term as its definition is written, separable or not, neither trimmed nor measured. The settings' numbers have been
+ * checked. FALSE with an error for custom matrices of the wrong shape. */
+gboolean convolve_filter_build (const ConvolveSettings * settings, guint w_sub, guint h_sub,
+    ConvolveOperation * operation, GError ** error);
+
+/* The area of the part of [x0, x1] x [y0, y1] (0 <= x0 < x1, 0 <= y0 < y1) inside the ellipse of radii rx, ry around
+ * the origin; to about 1e-12. */
+gdouble convolve_ellipse_area (gdouble rx, gdouble ry, gdouble x0, gdouble x1, gdouble y0, gdouble y1);
+
+G_END_DECLS

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Matrices of weights: making, reading, measuring and taking them apart. */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "matrix.h"
+
+#define MATRIX_MAX_FILE (1024 * 1024)
+/* A sum below this share of the l1 norm counts as zero. */
+#define MATRIX_ZERO_SUM 1e-9
+/* The residual, against the largest weight, up to which a matrix has rank 1. */
+#define MATRIX_RANK_TOLERANCE 1e-12
+
+/* Room for width x height weights, all zero. */
+static ConvolveMatrix *
+matrix_alloc (guint width, guint height)
+{
+  gsize n = (gsize) width * height;
+  ConvolveMatrix *matrix =
+      g_malloc0 (sizeof (ConvolveMatrix) + n * sizeof (gdouble));
+
+  matrix->ref_count = 1;
+  matrix->width = width;
+  matrix->height = height;
+  matrix->anchor_x = width / 2;
+  matrix->anchor_y = height / 2;
+  return matrix;
+}
+
+static gsize
+matrix_size (const ConvolveMatrix * matrix)
+{
+  return (gsize) matrix->width * matrix->height;
+}
+
+ConvolveMatrix *
+convolve_matrix_new (guint width, guint height, const gdouble * weights)
+{
+  ConvolveMatrix *matrix;
+  gsize n = (gsize) width * height;
+
+  g_assert (width > 0 && height > 0);
+  matrix = matrix_alloc (width, height);
+  for (gsize i = 0; i < n; i++) {
+    g_assert (isfinite (weights[i]));
+    matrix->weights[i] = weights[i];
+  }
+  return matrix;
+}
+
+static gboolean
+matrix_check_size (guint width, guint height, GError ** error)
+{
+  guint limit = width == 1 || height == 1 ?
+      CONVOLVE_MATRIX_MAX_LENGTH : CONVOLVE_MATRIX_MAX_SIDE;
+
+  if (width == 0 || height == 0) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "the matrix has no weights");
+    return FALSE;
+  }
+  if (width > limit || height > limit) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "the matrix of %u columns and %u rows is too large: at most %d x %d, "
+        "or one row or column of %d", width, height, CONVOLVE_MATRIX_MAX_SIDE,
+        CONVOLVE_MATRIX_MAX_SIDE, CONVOLVE_MATRIX_MAX_LENGTH);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* What is wrong with a weight from a user, or NULL. */
+static const gchar *
+matrix_weight_fault (gdouble weight)
+{
+  if (!isfinite (weight))
+    return "is not a finite number";
+  if (fabs (weight) > CONVOLVE_MATRIX_MAX_WEIGHT)
+    return "is larger than 1000000";
+  return NULL;
+}
+
+ConvolveMatrix *
+convolve_matrix_new_checked (guint width, guint height,
+    const gdouble * weights, GError ** error)
+{
+  gsize n = (gsize) width * height;
+
+  if (!matrix_check_size (width, height, error))
+    return NULL;
+  for (gsize i = 0; i < n; i++) {
+    const gchar *fault = matrix_weight_fault (weights[i]);
+
+    if (fault != NULL) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "the weight in row %u, column %u %s", (guint) (i / width) + 1,
+          (guint) (i % width) + 1, fault);
+      return NULL;
+    }
+  }
+  return convolve_matrix_new (width, height, weights);
+}
+
+static gboolean
+is_blank (gchar c)
+{
+  return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+static const gchar *
+skip_blanks (const gchar * p)
+{
+  while (is_blank (*p))
+    p++;
+  return p;
+}
+
+/* Between two numbers stand blanks, at most one comma or semicolon among
+ * them. A separator after the last number of a line is accepted. */
+static const gchar *
+skip_separator (const gchar * p)
+{
+  p = skip_blanks (p);
+  if (*p == ',' || *p == ';')
+    p = skip_blanks (p + 1);
+  return p;
+}
+
+static gboolean
+is_line_end (gchar c)
+{
+  return c == '\0' || c == '\n' || c == '#';
+}
+
+/* Appends the numbers of the line at p; *n is their count. */
+static gboolean
+parse_line (const gchar * p, guint line, GArray * weights, guint * n,
+    GError ** error)
+{
+  const gchar *fault;
+
+  *n = 0;
+  for (p = skip_blanks (p); !is_line_end (*p); p = skip_separator (p)) {
+    gchar *end;
+    gdouble weight = g_ascii_strtod (p, &end);
+
+    (*n)++;
+    if (end == p || !(is_line_end (*end) || is_blank (*end) || *end == ','
+            || *end == ';')) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "line %u, column %u: not a number", line, *n);
+      return FALSE;
+    }
+    fault = matrix_weight_fault (weight);
+    if (fault != NULL) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "line %u, column %u: the weight %s", line, *n, fault);
+      return FALSE;
+    }
+    g_array_append_val (weights, weight);
+    p = end;
+  }
+  return TRUE;
+}
+
+ConvolveMatrix *
+convolve_matrix_parse (const gchar * text, GError ** error)
+{
+  g_autoptr (GArray) weights = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  guint width = 0, height = 0, line = 0, n;
+  gboolean blank_after_rows = FALSE;
+
+  if (g_str_has_prefix (text, "\xef\xbb\xbf"))  /* a byte order mark */
+    text += 3;
+
+  for (const gchar * p = text; p != NULL; p = strchr (p, '\n')) {
+    if (line > 0)
+      p++;
+    line++;
+    if (!parse_line (p, line, weights, &n, error))
+      return NULL;
+    if (n == 0) {
+      /* A line with nothing but a comment parts nothing. */
+      if (*skip_blanks (p) == '\n')
+        blank_after_rows = height > 0;
+      continue;
+    }
+    if (blank_after_rows) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "line %u: a second matrix begins after a blank line, only one can "
+          "be used", line);
+      return NULL;
+    }
+    if (height > 0 && n != width) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "line %u: %u numbers where the rows above have %u", line, n, width);
+      return NULL;
+    }
+    width = n;
+    height++;
+  }
+
+  if (!matrix_check_size (width, height, error))
+    return NULL;
+  return convolve_matrix_new (width, height, (const gdouble *) weights->data);
+}
+
+/* The content of a regular file. Others are refused: reading a pipe or a
+ * device could block or never end. */
+static gchar *
+read_text (const gchar * path, GError ** error)
+{
+  g_autofree gchar *text = g_malloc (MATRIX_MAX_FILE + 2);
+  gsize size;
+  gint code;
+  FILE *file;
+
+  if (g_file_test (path, G_FILE_TEST_EXISTS)
+      && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "\"%s\" is not a regular file", path);
+    return NULL;
+  }
+  file = g_fopen (path, "rb");
+  if (file == NULL) {
+    code = errno;
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "could not open \"%s\": %s", path, g_strerror (code));
+    return NULL;
+  }
+  errno = 0;
+  size = fread (text, 1, MATRIX_MAX_FILE + 1, file);
+  code = ferror (file) ? errno : 0;
+  fclose (file);
+
+  if (code != 0) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "could not read \"%s\": %s", path, g_strerror (code));
+    return NULL;
+  }
+  if (size > MATRIX_MAX_FILE) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "\"%s\" is larger than 1 MiB", path);
+    return NULL;
+  }
+  text[size] = '\0';
+  if (strlen (text) != size) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "\"%s\" is not a text file", path);
+    return NULL;
+  }
+  return g_steal_pointer (&text);
+}
+
+ConvolveMatrix *
+convolve_matrix_load (const gchar * path, GError ** error)
+{
+  g_autofree gchar *text = read_text (path, error);
+  ConvolveMatrix *matrix;
+
+  if (text == NULL)
+    return NULL;
+  matrix = convolve_matrix_parse (text, error);
+  if (matrix == NULL)
+    g_prefix_error (error, "\"%s\": ", path);
+  return matrix;
+}
+
+ConvolveMatrix *
+convolve_matrix_ref (ConvolveMatrix * matrix)
+{
+  g_atomic_int_inc (&matrix->ref_count);
+  return matrix;
+}
+
+void
+convolve_matrix_unref (ConvolveMatrix * matrix)
+{
+  if (g_atomic_int_dec_and_test (&matrix->ref_count))
+    g_free (matrix);
+}
+
+gboolean
+convolve_matrix_equal (const ConvolveMatrix * a, const ConvolveMatrix * b)
+{
+  if (a == b)
+    return TRUE;
+  if (a == NULL || b == NULL || a->width != b->width || a->height != b->height)
+    return FALSE;
+  for (gsize i = 0; i < matrix_size (a); i++)
+    if (a->weights[i] != b->weights[i])
+      return FALSE;
+  return TRUE;
+}
+
+/* Neumaier's variant of Kahan's sum: the low parts that each addition loses
+ * are added up apart. */
+static void
+sum_add (gdouble * sum, gdouble * low, gdouble value)
+{
+  gdouble next = *sum + value;
+
+  if (fabs (*sum) >= fabs (value))
+    *low += (*sum - next) + value;
+  else
+    *low += (value - next) + *sum;
+  *sum = next;
+}
+
+gdouble
+convolve_matrix_sum (const ConvolveMatrix * matrix)
+{
+  gdouble sum = 0, low = 0;
+
+  for (gsize i = 0; i < matrix_size (matrix); i++)
+    sum_add (&sum, &low, matrix->weights[i]);
+  return sum + low;
+}
+
+gdouble
+convolve_matrix_l1 (const ConvolveMatrix * matrix)
+{
+  gdouble sum = 0, low = 0;
+
+  for (gsize i = 0; i < matrix_size (matrix); i++)
+    sum_add (&sum, &low, fabs (matrix->weights[i]));
+  return sum + low;
+}
+
+gboolean
+convolve_matrix_has_negative (const ConvolveMatrix * matrix)
+{
+  for (gsize i = 0; i < matrix_size (matrix); i++)
+    if (matrix->weights[i] < 0)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+convolve_matrix_is_identity (const ConvolveMatrix * matrix)
+{
+  gsize anchor = (gsize) matrix->anchor_y * matrix->width + matrix->anchor_x;
+
+  for (gsize i = 0; i < matrix_size (matrix); i++)
+    if (matrix->weights[i] != (i == anchor ? 1.0 : 0.0))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+convolve_matrix_is_symmetric (const ConvolveMatrix * matrix)
+{
+  gsize n = matrix_size (matrix);
+
+  for (gsize i = 0; i < n / 2; i++)
+    if (matrix->weights[i] != matrix->weights[n - 1 - i])
+      return FALSE;
+  return TRUE;
+}
+
+ConvolveMatrix *
+convolve_matrix_scale (const ConvolveMatrix * matrix, gdouble factor)
+{
+  ConvolveMatrix *scaled = matrix_alloc (matrix->width, matrix->height);
+
+  for (gsize i = 0; i < matrix_size (matrix); i++)
+    scaled->weights[i] = matrix->weights[i] * factor;
+  return scaled;
+}
+
+ConvolveMatrix *
+convolve_matrix_normalize (ConvolveMatrix * matrix)
+{
+  gdouble sum = convolve_matrix_sum (matrix);
+  ConvolveMatrix *normal;
+
+  if (sum == 1 || fabs (sum) <= MATRIX_ZERO_SUM * convolve_matrix_l1 (matrix))
+    return convolve_matrix_ref (matrix);
+
+  /* Divided, not multiplied by an inverse: that could overflow. */
+  normal = matrix_alloc (matrix->width, matrix->height);
+  for (gsize i = 0; i < matrix_size (matrix); i++)
+    normal->weights[i] = matrix->weights[i] / sum;
+  return normal;
+}
+
+ConvolveMatrix *
+convolve_matrix_outer (const ConvolveMatrix * x, const ConvolveMatrix * y)
+{
+  ConvolveMatrix *outer;
+  gdouble *weight;
+
+  g_assert (x->height == 1 && y->width == 1);
+  outer = matrix_alloc (x->width, y->height);
+  weight = outer->weights;
+  for (guint j = 0; j < y->height; j++)
+    for (guint i = 0; i < x->width; i++)
+      *weight++ = y->weights[j] * x->weights[i];
+  return outer;
+}
+
+/* The shortest length whose anchor, length / 2, leaves at least so many
+ * elements before and after it. */
+static guint
+length_for_reach (guint before, guint after)
+{
+  return before > after ? 2 * before : 2 * after + 1;
+}
+
+ConvolveMatrix *
+convolve_matrix_trim (ConvolveMatrix * matrix)
+{
+  guint left = 0, right = 0, above = 0, below = 0, width, height;
+  guint ax = matrix->anchor_x, ay = matrix->anchor_y;
+  ConvolveMatrix *trimmed;
+
+  for (guint j = 0; j < matrix->height; j++) {
+    for (guint i = 0; i < matrix->width; i++) {
+      if (matrix->weights[(gsize) j * matrix->width + i] == 0)
+        continue;
+      left = MAX (left, ax > i ? ax - i : 0);
+      right = MAX (right, i > ax ? i - ax : 0);
+      above = MAX (above, ay > j ? ay - j : 0);
+      below = MAX (below, j > ay ? j - ay : 0);
+    }
+  }
+  width = length_for_reach (left, right);
+  height = length_for_reach (above, below);
+  if (width == matrix->width && height == matrix->height)
+    return convolve_matrix_ref (matrix);
+
+  trimmed = matrix_alloc (width, height);
+  for (guint j = 0; j < height; j++) {
+    gsize row = (gsize) (j + ay - trimmed->anchor_y) * matrix->width;
+
+    memcpy (trimmed->weights + (gsize) j * width,
+        matrix->weights + row + ax - trimmed->anchor_x,
+        width * sizeof (gdouble));
+  }
+  return trimmed;
+}
+
+/* Rank 1 means that every row is a multiple of every other. The row and the
+ * column through the largest weight decide, since dividing by it loses
+ * least. */
+gboolean
+convolve_matrix_separate (const ConvolveMatrix * matrix, ConvolveMatrix ** x,
+    ConvolveMatrix ** y)
+{
+  guint width = matrix->width, height = matrix->height;
+  const gdouble *weights = matrix->weights;
+  g_autoptr (ConvolveMatrix) row = matrix_alloc (width, 1);
+  g_autoptr (ConvolveMatrix) column = matrix_alloc (1, height);
+  gsize pivot = 0;
+  gdouble limit;
+
+  /* A column is its own column exactly, and so is a row below. */
+  for (gsize i = 0; i < matrix_size (matrix); i++)
+    if (fabs (weights[i]) > fabs (weights[pivot]))
+      pivot = i;
+  limit = MATRIX_RANK_TOLERANCE * fabs (weights[pivot]);
+
+  for (guint i = 0; i < width; i++)
+    row->weights[i] = width == 1 ? 1 : weights[pivot - pivot % width + i];
+  for (guint j = 0; j < height; j++) {
+    gdouble weight = weights[(gsize) j * width + pivot % width];
+
+    if (width > 1)
+      weight = weights[pivot] != 0 ? weight / weights[pivot] : 0;
+    column->weights[j] = weight;
+  }
+
+  for (guint j = 0; j < height; j++)
+    for (guint i = 0; i < width; i++)
+      if (fabs (weights[(gsize) j * width + i]
+              - column->weights[j] * row->weights[i]) > limit)
+        return FALSE;
+
+  *x = g_steal_pointer (&row);
+  *y = g_steal_pointer (&column);
+  return TRUE;
+}
+
+gchar *
+convolve_matrix_to_string (const ConvolveMatrix * matrix)
+{
+  GString *string = g_string_new (NULL);
+  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+  const gdouble *weight = matrix->weights;
+
+  for (guint j = 0; j < matrix->height; j++) {
+    for (guint i = 0; i < matrix->width; i++) {
+      g_ascii_dtostr (number, sizeof (number), *weight++);
+      g_string_append_printf (string, "%s%s", i > 0 ? " " : "", number);
+    }
+    g_string_append_c (string, '\n');
+  }
+  return g_string_free (string, FALSE);
+}

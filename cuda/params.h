@@ -6,6 +6,12 @@
 
 #include <stdint.h>
 
+#ifdef __CUDACC__
+#define CONVOLVE_HOST_DEVICE __host__ __device__
+#else
+#define CONVOLVE_HOST_DEVICE
+#endif
+
 /* Pictures a launch can hold: 4 layouts x 2 fields. */
 #define CONVOLVE_LAUNCH_PICTURES 8
 /* Weights that travel inside the launch (they reach the kernel through the constant bank); what does not fit lies in
@@ -83,35 +89,62 @@ typedef struct {
   float weight[CONVOLVE_LAUNCH_WEIGHTS];
 } ConvolveLaunch;
 
-/* The staged route: samples become float pictures in scratch memory, passes go from one to another, and the last
- * one becomes samples. It does whatever a plan can hold. "wide" pictures hold two floats a sample, value = hi + lo. */
+/* The staged route: samples become float pictures in scratch memory, stages go from one to another, and the last one makes
+ * samples again. It does whatever a plan can hold.
+ *
+ * A float picture has width x height pixels of K values, tightly packed, from address in: value c of pixel (x, y) is float
+ * (y x width + x) x K + c. K is picture.n_components, plus one if weighted: the last value of a pixel is then alpha. Wide
+ * pictures hold two floats a value, hi at 2 i and lo at 2 i + 1, value = hi + lo exactly; so do wide weights. All stages
+ * work on whole pictures (row_begin is 0, row_end is height) and on all K values of a pixel, whatever their action.
+ *
+ *   LOAD      out[c] = the sample of picture.src; weighted: out[n] = the mean of the alpha samples that the pixel covers:
+ *             columns x << alpha_w_sub .. ((x + 1) << alpha_w_sub) - 1, rows likewise, those inside alpha_width x
+ *             alpha_height. Nothing is multiplied here.
+ *   ROWS      out = sum over i < nx of weights[i] x in(x + i - ax, y)
+ *   MATRIX    out = sum over j < ny, i < nx of weights[j x nx + i] x in(x + i - ax, y + j - ay)
+ *             both, weighted: in(...)[c] counts as in[c] x in[n] for c < n where component c is not alpha (bit c of
+ *             straight is clear); straight ones and in[n] count as they are. Outside with the constant border stands
+ *             edge[c] (x edge[n] likewise).
+ *   COLUMNS   out = sum over j < ny of weights[j] x in(x, y + j - ay); nothing is multiplied. Outside with the constant
+ *             border stands what ROWS makes of a row outside: edge[c] (x edge[n] likewise) x sum, sum being that of the
+ *             row's weights.
+ *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
+ *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
+ *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
+ *             kept as with COPY.
+ *             FILTER: r = offset[c] + gain[c] x t; COPY: r = before[c]; FILL: r = fill.
+ *             last: the sample is round (r) to nearest even, limited to lo .. hi (kept and COPY: to 0 .. 2^depth - 1), and
+ *             written to picture.dst. Not last: out[c] = r, unrounded, unlimited; weighted: out[n] is D if alpha_filtered is
+ *             set, else before[n].
+ * before is the picture that this iteration filtered: what LOAD or the FINISH before it wrote. out never overlaps in,
+ * second or before. */
 typedef struct {
-  ConvolveLaunchPicture picture;        /* load and store: the samples; src also for COPY and threshold */
-  uint64_t in, out;             /* float pictures, rows of width x n_components (x 2 if wide) floats, tightly packed */
-  uint64_t second;              /* the other term, the unfiltered picture or the divisor: see op */
-  uint64_t weights;             /* device address of this pass's weights (pairs hi, lo if wide) */
-  uint64_t alpha;               /* weighted: device address of alpha's row 0; load only */
-  int32_t alpha_stride;
-  int32_t alpha_width, alpha_height;
+  ConvolveLaunchPicture picture;        /* src: LOAD only; dst: FINISH with last only */
+  uint64_t in, out, second, before;     /* device addresses of float pictures; 0 where there is none */
+  uint64_t weights;             /* device address of this stage's weights */
+  uint64_t alpha;               /* LOAD, weighted: device address of alpha's row 0 */
+  double gain[4], offset[4], threshold[4];      /* as in picture.component, unrounded */
+  double edge[5];               /* outside with the constant border, for each value of a pixel */
+  double amount, sum;
+  int32_t alpha_stride, alpha_width, alpha_height;
   uint16_t nx, ny, ax, ay;
   uint8_t op;                   /* CONVOLVE_STAGE_... */
   uint8_t combine, border;
   uint8_t alpha_store, alpha_swap, alpha_step, alpha_at, alpha_shift, alpha_depth;
   uint8_t alpha_w_sub, alpha_h_sub;
   uint8_t wide;
-  uint8_t weighted;             /* in and out carry one more component: alpha itself, the divisor */
-  uint8_t last;                 /* finish: round and clamp into samples; else keep offset + gain x value */
-  float alpha_edge;
-  float amount;
-  float sum;                    /* weighted: what the weights sum to */
+  uint8_t weighted;             /* float pictures carry one more value: alpha */
+  uint8_t straight;             /* weighted: bit c says that component c is not multiplied (it is alpha itself) */
+  uint8_t alpha_filtered;       /* the next iteration weighs with the filtered alpha */
+  uint8_t last;                 /* FINISH makes samples */
 } ConvolveStage;
 
 enum {
-  CONVOLVE_STAGE_LOAD,          /* samples (src) -> out; weighted: colours x alpha, and alpha as one more component */
-  CONVOLVE_STAGE_ROWS,          /* out = in along x with nx weights; border by rule */
-  CONVOLVE_STAGE_COLUMNS,       /* out = in along y with ny weights */
-  CONVOLVE_STAGE_MATRIX,        /* out = in under the nx x ny matrix */
-  CONVOLVE_STAGE_FINISH,        /* combine in (and second), offset + gain: to samples (dst) if last, else to out */
+  CONVOLVE_STAGE_LOAD,
+  CONVOLVE_STAGE_ROWS,
+  CONVOLVE_STAGE_COLUMNS,
+  CONVOLVE_STAGE_MATRIX,
+  CONVOLVE_STAGE_FINISH,
 };
 
 /* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------
@@ -139,27 +172,32 @@ enum {
 #define CONVOLVE_MATRIX_PIECE_ROWS 8
 #define CONVOLVE_MATRIX_PIECE_COLUMNS 32
 
+/* Floats of a line of shared memory that holds a strip and the halo of taps pixels: whole 16-byte vectors, and one more
+ * that the last lane may load without using it. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_line_floats (uint32_t n, uint32_t taps)
+{
+  return ((CONVOLVE_WARP_PIXELS (n) + taps - 1) * n + 3) / 4 * 4 + 4;
+}
+
 /* separable: for each warp a line of the strip and its halo (n components), then for each term a ring of
  * CONVOLVE_STEP_ROWS + ny - 1 filtered rows, then the weights padded for the sliding window; floats. */
-static inline uint32_t
+static inline CONVOLVE_HOST_DEVICE uint32_t
 convolve_separable_shared_bytes (uint32_t n, uint32_t nx, uint32_t ny, uint32_t n_terms)
 {
-  uint32_t strip = CONVOLVE_WARP_PIXELS (n) * n, line = (CONVOLVE_WARP_PIXELS (n) + nx - 1) * n;
+  uint32_t ring = (CONVOLVE_STEP_ROWS + ny - 1) * CONVOLVE_WARP_PIXELS (n) * n;
 
-  line = (line + 3) / 4 * 4;
-  return 4 * (CONVOLVE_BLOCK_WARPS * line + n_terms * (CONVOLVE_STEP_ROWS + ny - 1) * strip +
-      n_terms * ((nx + 3) / 4 * 4 + (ny + 2 * CONVOLVE_WARP_ROWS + 3) / 4 * 4));
+  return 4 * (CONVOLVE_BLOCK_WARPS * convolve_line_floats (n, nx) + n_terms * ring +
+      n_terms * (nx + ny + 2 * CONVOLVE_WARP_ROWS));
 }
 
 /* matrix: the tile of the strip, a piece's halo and CONVOLVE_STEP_ROWS rows; then the piece's weights, a row of zeros
  * before and after; floats. piece_x, piece_y: columns and rows of the largest piece. */
-static inline uint32_t
+static inline CONVOLVE_HOST_DEVICE uint32_t
 convolve_matrix_shared_bytes (uint32_t n, uint32_t piece_x, uint32_t piece_y, uint32_t n_terms)
 {
-  uint32_t line = (CONVOLVE_WARP_PIXELS (n) + piece_x - 1) * n;
-
-  line = (line + 3) / 4 * 4;
-  return 4 * (line * (CONVOLVE_STEP_ROWS + piece_y - 1) + n_terms * piece_x * (piece_y + 2 * CONVOLVE_WARP_ROWS));
+  return 4 * (convolve_line_floats (n, piece_x) * (CONVOLVE_STEP_ROWS + piece_y - 1) +
+      n_terms * piece_x * (piece_y + 2 * CONVOLVE_WARP_ROWS));
 }
 
 #if defined(__cplusplus)

@@ -42,14 +42,12 @@
   X (matrix_u8_t1_n3, matrix, MATRIX, U8, 1, 3) \
   X (matrix_u8_t1_n5, matrix, MATRIX, U8, 1, 5) \
   X (matrix_u8_t1_n7, matrix, MATRIX, U8, 1, 7) \
-  X (matrix_u8_t1_n9, matrix, MATRIX, U8, 1, 9) \
   X (matrix_u8_t1, matrix, MATRIX, U8, 1, 0) \
   X (matrix_u8_t2_n3, matrix, MATRIX, U8, 2, 3) \
   X (matrix_u8_t2, matrix, MATRIX, U8, 2, 0) \
   X (matrix_u16_t1_n3, matrix, MATRIX, U16, 1, 3) \
   X (matrix_u16_t1_n5, matrix, MATRIX, U16, 1, 5) \
   X (matrix_u16_t1_n7, matrix, MATRIX, U16, 1, 7) \
-  X (matrix_u16_t1_n9, matrix, MATRIX, U16, 1, 9) \
   X (matrix_u16_t1, matrix, MATRIX, U16, 1, 0) \
   X (matrix_u16_t2_n3, matrix, MATRIX, U16, 2, 3) \
   X (matrix_u16_t2, matrix, MATRIX, U16, 2, 0) \

@@ -85,6 +85,7 @@ choose_device (CudaDevice * device, const ConvolveOpenOptions * options,
   if (device->primary == NULL)
     return FALSE;
   device->context = device->primary->context;
+  device->context_is_own = TRUE;
   return TRUE;
 }
 
@@ -163,6 +164,7 @@ cuda_device_close (CudaDevice * device)
     }
   }
   g_clear_pointer (&device->primary, primary_unref);
+  cuda_copier_clear (&device->copier);
   g_ptr_array_unref (device->programs);
   g_free (device->name);
   g_free (device);

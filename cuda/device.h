@@ -5,6 +5,7 @@
 #include "core/backend.h"
 #include "driver.h"
 #include "kernels/variants.h"
+#include "staging.h"
 
 G_BEGIN_DECLS
 
@@ -36,6 +37,7 @@ typedef struct {
   ConvolveDevice parent;
   CUdevice id;
   CUcontext context;            /* the primary one, or a neighbour's */
+  gboolean context_is_own;
   CudaPrimary *primary;         /* NULL with a neighbour's context, until host memory is asked for */
   CUstream up, compute, down;
   CUmodule module[CUDA_N_SOURCES];
@@ -44,6 +46,7 @@ typedef struct {
   guint n_multiprocessors;
   guint frames_in_flight, bands;        /* as in ConvolveOpenOptions */
   GPtrArray *programs;          /* CudaProgram: those that live; not owned */
+  CudaCopier copier;
   guint64 last_job;
   ConvolveStats stats;
   gchar *name;

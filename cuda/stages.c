@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Passes that go through float pictures in scratch memory: long rows and
+ * columns, iterations, weighted alpha, double precision. params.h says what
+ * each stage computes.
+ *
+ * Scratch pictures: 0 holds what the iteration filters, 1 what lies between
+ * rows and columns and then the iteration's result, 2 and 3 the terms. */
+#include "config.h"
+
+#include "program.h"
+
+enum
+{
+  PICTURE_BEFORE,
+  PICTURE_BETWEEN,
+  PICTURE_TERM,                 /* and the next one: one for each term */
+};
+
+/* ---- prepare ---- */
+
+/* Appends weights, as pairs hi and lo whose sum is the weight if wide. */
+static guint32
+append_weights (GArray * weights, const ConvolveMatrix * matrix, gboolean wide)
+{
+  guint32 first = weights->len;
+
+  for (gsize i = 0; i < (gsize) matrix->width * matrix->height; i++) {
+    float hi = matrix->weights[i], lo = matrix->weights[i] - hi;
+
+    g_array_append_val (weights, hi);
+    if (wide)
+      g_array_append_val (weights, lo);
+  }
+  return first;
+}
+
+/* TRUE if the plan filters the alpha that the pass weighs with. */
+static gboolean
+alpha_is_filtered (const ConvolvePlan * plan, const ConvolvePass * pass)
+{
+  for (guint i = 0; i < plan->n_passes; i++) {
+    const ConvolvePass *p = &plan->pass[i];
+
+    if (p->layout.plane == pass->alpha.layout.plane
+        && p->row_first == pass->row_first
+        && p->layout.n_components > pass->alpha.component
+        && p->layout.component[pass->alpha.component].role
+        == CONVOLVE_ROLE_ALPHA)
+      return p->component[pass->alpha.component].action
+          == CONVOLVE_ACTION_FILTER;
+  }
+  return FALSE;
+}
+
+static void
+init_alpha (ConvolveStage * stage, const ConvolvePlan * plan,
+    const ConvolvePass * pass)
+{
+  const ConvolvePassAlpha *alpha = &pass->alpha;
+  ConvolvePass alone = { 0 };
+  ConvolveLaunchPicture picture;
+
+  /* Alpha's storage is told as that of any component. */
+  alone.layout = alpha->layout;
+  cuda_picture_init (&picture, &alone);
+  stage->weighted = TRUE;
+  stage->alpha_width = alpha->width;
+  stage->alpha_height = alpha->height;
+  stage->alpha_store = picture.store;
+  stage->alpha_swap = picture.swap;
+  stage->alpha_step = picture.pixel_step;
+  stage->alpha_at = picture.component[alpha->component].at;
+  stage->alpha_shift = picture.component[alpha->component].shift;
+  stage->alpha_depth = picture.component[alpha->component].depth;
+  stage->alpha_w_sub = alpha->w_sub;
+  stage->alpha_h_sub = alpha->h_sub;
+  stage->alpha_filtered = alpha_is_filtered (plan, pass);
+  stage->edge[pass->layout.n_components] = alpha->edge;
+  for (guint c = 0; c < pass->layout.n_components; c++)
+    if (pass->layout.component[c].role == CONVOLVE_ROLE_ALPHA)
+      stage->straight |= 1 << c;
+}
+
+static void
+init_terms (CudaStaged * staged, const ConvolveOperation * operation,
+    GArray * weights)
+{
+  gboolean wide = staged->base.wide;
+
+  staged->base.combine = operation->combine;
+  staged->base.amount = operation->amount;
+  staged->n_pictures = PICTURE_TERM + operation->n_terms;
+  for (guint t = 0; t < operation->n_terms; t++) {
+    const ConvolveTerm *term = &operation->term[t];
+
+    if (term->matrix != NULL) {
+      staged->weights[t][0] = append_weights (weights, term->matrix, wide);
+    } else {
+      staged->weights[t][0] = append_weights (weights, term->x, wide);
+      staged->weights[t][1] = append_weights (weights, term->y, wide);
+    }
+  }
+}
+
+void
+cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
+    GArray * weights)
+{
+  const ConvolvePass *p = &plan->pass[pass];
+  ConvolveStage *base = &staged->base;
+  guint values = p->layout.n_components + (p->alpha.weighted ? 1 : 0);
+
+  staged->pass = pass;
+  cuda_picture_init (&base->picture, p);
+  base->border = p->border;
+  base->wide = p->precision == CONVOLVE_PRECISION_DOUBLE;
+  for (guint c = 0; c < p->layout.n_components; c++) {
+    base->gain[c] = p->component[c].gain;
+    base->offset[c] = p->component[c].offset;
+    base->threshold[c] = p->component[c].threshold;
+    base->edge[c] = p->component[c].edge;
+  }
+  if (p->alpha.weighted)
+    init_alpha (base, plan, p);
+  staged->n_pictures = 1;
+  if (p->operation != NULL)
+    init_terms (staged, p->operation, weights);
+  staged->picture_bytes = ((gsize) p->width * p->height * values
+      * (base->wide ? 2 : 1) * sizeof (float) + 255) / 256 * 256;
+}
+
+/* ---- run ---- */
+
+typedef struct
+{
+  CudaProgram *program;
+  const CudaStaged *staged;
+  CUdeviceptr picture[CUDA_MAX_SCRATCH];
+} Run;
+
+static gboolean
+launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
+{
+  static const guint8 ids[][2] = {
+    [CONVOLVE_STAGE_LOAD] = {CUDA_VARIANT_stage_load,
+        CUDA_VARIANT_stage_load_wide},
+    [CONVOLVE_STAGE_ROWS] = {CUDA_VARIANT_stage_rows,
+        CUDA_VARIANT_stage_rows_wide},
+    [CONVOLVE_STAGE_COLUMNS] = {CUDA_VARIANT_stage_columns,
+        CUDA_VARIANT_stage_columns_wide},
+    [CONVOLVE_STAGE_MATRIX] = {CUDA_VARIANT_stage_matrix,
+        CUDA_VARIANT_stage_matrix_wide},
+    [CONVOLVE_STAGE_FINISH] = {CUDA_VARIANT_stage_finish,
+        CUDA_VARIANT_stage_finish_wide},
+  };
+  CudaDevice *device = cuda_program_device (run->program);
+  const ConvolveLaunchPicture *p = &stage->picture;
+  guint64 pixels = (guint64) p->width * p->height;
+  guint64 blocks = (pixels + CONVOLVE_BLOCK_THREADS - 1)
+      / CONVOLVE_BLOCK_THREADS;
+  guint n;
+
+  /* Threads loop over what is more. */
+  return cuda_launch (device,
+      &cuda_variant_list (&n)[ids[stage->op][stage->wide]],
+      MIN (blocks, 64 * (guint64) device->n_multiprocessors), 0, stage, error);
+}
+
+static CUdeviceptr
+weights_at (const Run * run, guint32 first)
+{
+  return run->program->weights + first * (guint64) sizeof (float);
+}
+
+static void
+set_matrix (ConvolveStage * stage, const ConvolveMatrix * matrix)
+{
+  stage->nx = matrix->width;
+  stage->ny = matrix->height;
+  stage->ax = matrix->anchor_x;
+  stage->ay = matrix->anchor_y;
+}
+
+static gboolean
+run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
+{
+  ConvolveStage stage = run->staged->base;
+
+  stage.in = run->picture[PICTURE_BEFORE];
+  stage.weights = weights_at (run, run->staged->weights[t][0]);
+  if (term->matrix != NULL) {
+    stage.op = CONVOLVE_STAGE_MATRIX;
+    stage.out = run->picture[PICTURE_TERM + t];
+    set_matrix (&stage, term->matrix);
+    return launch_stage (run, &stage, error);
+  }
+  stage.op = CONVOLVE_STAGE_ROWS;
+  stage.out = run->picture[PICTURE_BETWEEN];
+  set_matrix (&stage, term->x);
+  if (!launch_stage (run, &stage, error))
+    return FALSE;
+  stage.op = CONVOLVE_STAGE_COLUMNS;
+  stage.in = stage.out;
+  stage.out = run->picture[PICTURE_TERM + t];
+  stage.weights = weights_at (run, run->staged->weights[t][1]);
+  stage.sum = convolve_matrix_sum (term->x);
+  set_matrix (&stage, term->y);
+  return launch_stage (run, &stage, error);
+}
+
+static gboolean
+run_load (const Run * run, const ConvolvePass * pass,
+    const ConvolveStage * placed, const CudaFrame * in, GError ** error)
+{
+  ConvolveStage stage = *placed;
+  guint plane = pass->alpha.layout.plane;
+
+  stage.op = CONVOLVE_STAGE_LOAD;
+  stage.out = run->picture[PICTURE_BEFORE];
+  if (pass->alpha.weighted) {
+    stage.alpha = in->data[plane]
+        + (gint64) pass->row_first * in->stride[plane];
+    stage.alpha_stride = in->stride[plane] * (gint) pass->row_step;
+  }
+  return launch_stage (run, &stage, error);
+}
+
+static gboolean
+run_finish (const Run * run, const ConvolvePass * pass,
+    const ConvolveStage * placed, gboolean last, GError ** error)
+{
+  const ConvolveOperation *operation = pass->operation;
+  ConvolveStage stage = *placed;
+
+  stage.op = CONVOLVE_STAGE_FINISH;
+  stage.before = stage.in = run->picture[PICTURE_BEFORE];
+  if (operation != NULL) {
+    stage.in = run->picture[PICTURE_TERM];
+    stage.sum = operation->sum;
+    if (operation->n_terms == 2)
+      stage.second = run->picture[PICTURE_TERM + 1];
+  }
+  stage.last = last;
+  if (!last)
+    stage.out = run->picture[PICTURE_BETWEEN];
+  return launch_stage (run, &stage, error);
+}
+
+gboolean
+cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
+    const CudaFrame * in, const CudaFrame * out, GError ** error)
+{
+  const ConvolvePass *pass = &program->parent.plan->pass[staged->pass];
+  guint iterations = pass->operation != NULL ? pass->iterations : 1;
+  ConvolveStage placed = staged->base;
+  Run run = { program, staged };
+
+  for (guint i = 0; i < staged->n_pictures; i++)
+    run.picture[i] = program->scratch + i * staged->picture_bytes;
+  cuda_picture_place (&placed.picture, pass, in, out);
+  if (!run_load (&run, pass, &placed, in, error))
+    return FALSE;
+  for (guint i = 0; i < iterations; i++) {
+    CUdeviceptr result;
+
+    for (guint t = 0; pass->operation != NULL && t < pass->operation->n_terms;
+        t++)
+      if (!run_term (&run, &pass->operation->term[t], t, error))
+        return FALSE;
+    if (!run_finish (&run, pass, &placed, i + 1 == iterations, error))
+      return FALSE;
+    result = run.picture[PICTURE_BETWEEN];
+    run.picture[PICTURE_BETWEEN] = run.picture[PICTURE_BEFORE];
+    run.picture[PICTURE_BEFORE] = result;
+  }
+  return TRUE;
+}

@@ -35,7 +35,8 @@ circle_beside (gdouble p, gdouble r)
 
 /* The area between the arc from a to b (a.x <= b.x) and the x axis: a
  * trapezoid and the circular segment on its chord. The segment of angle t,
- * (t - sin t) / 2, is a series for small t, where the difference would cancel. */
+ * (t - sin t) / 2, is a series for small t, where the difference would
+ * cancel. */
 static gdouble
 arc_area (CirclePoint a, CirclePoint b)
 {

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The instance, between the element's files:
+ *   gstvideoconvolve.c             class, caps, the vfuncs in the order in which a buffer meets them
+ *   gstvideoconvolveproperties.c   the table of properties, from any thread
+ *   gstvideoconvolveengine.c       device, plans and programs, on the streaming thread
+ *   gstvideoconvolvejobs.c         frames in flight, on the streaming thread
+ *   gstvideoconvolveallocation.c   buffer pools */
+#pragma once
+
+#include "gstcudainterop.h"
+#include "gstvideoconvolve.h"
+#include "gstvideoconvolveenums.h"
+#include "gstvideoconvolveframe.h"
+
+#include "core/backend.h"
+
+G_BEGIN_DECLS
+
+GST_DEBUG_CATEGORY_EXTERN (gst_video_convolve_debug);
+
+/* More than any property value can ask for. */
+#define GST_VIDEO_CONVOLVE_MAX_JOBS 8
+
+/* One frame at a time adds no latency. The tests build the element with more, too. */
+#ifndef CONVOLVE_DEFAULT_FRAMES_IN_FLIGHT
+#define CONVOLVE_DEFAULT_FRAMES_IN_FLIGHT 1
+#endif
+
+/* What the properties say. */
+typedef struct {
+  ConvolveSettings settings;
+  GstVideoConvolveBackend backend;
+  GstVideoConvolveFields fields;
+  guint n_threads;
+  guint frames_in_flight;
+} GstVideoConvolveValues;
+
+/* A prepared plan, shared by the element and the jobs that run it. */
+typedef struct {
+  ConvolveProgram *program;
+} GstVideoConvolveProgram;
+
+/* One frame on its way: both buffers are owned and stay mapped until the backend is done with them. */
+typedef struct {
+  GstBuffer *in, *out;
+  gboolean in_is_cuda, out_is_cuda;
+  union {
+    GstVideoConvolveFrame host;
+    GstCudaInteropFrame cuda;
+  } in_frame, out_frame;
+  GstVideoConvolveProgram *program;     /* a reference */
+  guint64 number;               /* for convolve_device_wait */
+} GstVideoConvolveJob;
+
+struct _GstVideoConvolve {
+  GstBaseTransform parent;
+
+  /* Under the object lock. */
+  GstVideoConvolveValues pending;       /* as set so far */
+  GstVideoConvolveValues values;        /* as of the last complete g_object_set */
+  gboolean changed;             /* values were not taken over yet */
+  gchar *kernel_location;
+  gchar *refused;               /* why a value was refused before anybody could hear */
+  gchar *plan_text;             /* for the plan property and stats; NULL while there is none */
+  gchar *device_text;
+  const gchar *backend_name;
+  ConvolveStats stats;          /* of all devices since start */
+  guint64 n_passed;             /* buffers passed through */
+  GstClockTime latency;         /* that frames in flight add */
+
+  /* On the streaming thread, or with no streaming thread. */
+  GstVideoConvolveValues active;        /* what the device and programs were made of */
+  GstVideoInfo info;            /* of the caps */
+  GstVideoInfo picture;         /* of one buffer: a field where the caps alternate fields */
+  gboolean negotiated;
+  ConvolveDevice *device;
+  gpointer context;             /* CUDA: a neighbour's, or NULL */
+  gchar *fallback_reason;       /* why backend=auto does without CUDA */
+  gboolean cuda_failed;         /* a fault since start: the CPU it is until the next one */
+  gboolean announced;           /* the INFO line of this start is out */
+  ConvolveStats closed_stats;   /* of devices that were closed */
+  GstVideoConvolveProgram *programs[2]; /* for frames, for fields; NULL where not needed */
+  GstVideoConvolveJob jobs[GST_VIDEO_CONVOLVE_MAX_JOBS];        /* a ring */
+  guint first_job, n_jobs;
+  GstFlowReturn drained;        /* what pushing outside the chain function met; returned by the next buffer */
+
+  GstCudaInterop *interop;
+};
+
+/* ---- gstvideoconvolveproperties.c ---- */
+void gst_video_convolve_install_properties (GObjectClass * klass);
+void gst_video_convolve_values_init (GstVideoConvolveValues * values);
+void gst_video_convolve_values_copy (GstVideoConvolveValues * to, const GstVideoConvolveValues * from);
+void gst_video_convolve_values_clear (GstVideoConvolveValues * values);
+/* Moves values into *next, which is overwritten, if they changed since the last call. */
+gboolean gst_video_convolve_take_values (GstVideoConvolve * self, GstVideoConvolveValues * next);
+/* Posts what was refused before the element had a bus. */
+void gst_video_convolve_post_refused (GstVideoConvolve * self);
+
+/* ---- gstvideoconvolveengine.c ---- */
+/* Opens the backend that active asks for; posts an element error if it cannot. */
+gboolean gst_video_convolve_open (GstVideoConvolve * self);
+/* Drops programs and device; no job may be outstanding. */
+void gst_video_convolve_close (GstVideoConvolve * self);
+/* New caps. FALSE: an element error was posted, nothing is negotiated. */
+gboolean gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info);
+/* At a frame boundary: takes over what properties say now. FALSE only if the stream cannot go on; the error was
+ * posted then. */
+gboolean gst_video_convolve_update (GstVideoConvolve * self);
+/* Opens the device again, in self->context, with new programs; drains first. Posts an element error on FALSE. */
+gboolean gst_video_convolve_reopen (GstVideoConvolve * self);
+GstVideoConvolveProgram *gst_video_convolve_program_new (GstVideoConvolve * self, ConvolvePlan * plan,
+    GError ** error);
+GstVideoConvolveProgram *gst_video_convolve_program_ref (GstVideoConvolveProgram * program);
+void gst_video_convolve_program_unref (GstVideoConvolveProgram * program);
+/* After a fault, with backend=auto: the CPU's device and programs in place of the others, whose jobs must have been
+ * waited for and dropped. FALSE if that is no way out of this fault. */
+gboolean gst_video_convolve_can_switch_to_cpu (GstVideoConvolve * self, const GError * fault);
+gboolean gst_video_convolve_switch_to_cpu (GstVideoConvolve * self, const GError * fault);
+void gst_video_convolve_take_stats (GstVideoConvolve * self);
+/* How many frames may be in flight now. */
+guint gst_video_convolve_depth (GstVideoConvolve * self);
+/* Posts an element error for a GError of core or backend, in the words of what. */
+void gst_video_convolve_post_error (GstVideoConvolve * self, const GError * error, const gchar * what);
+
+/* ---- gstvideoconvolvejobs.c ---- */
+/* Takes inbuf and outbuf. The queue must hold fewer jobs than the depth. */
+GstFlowReturn gst_video_convolve_start_job (GstVideoConvolve * self, GstBuffer * inbuf, GstBuffer * outbuf);
+/* Waits for the oldest job; its output is the caller's. */
+GstFlowReturn gst_video_convolve_finish_job (GstVideoConvolve * self, GstBuffer ** outbuf);
+/* Finishes and pushes every job, in order. */
+GstFlowReturn gst_video_convolve_drain (GstVideoConvolve * self);
+/* Waits for every job and throws its output away. */
+void gst_video_convolve_drop_jobs (GstVideoConvolve * self);
+
+/* ---- gstvideoconvolveallocation.c ---- */
+gboolean gst_video_convolve_propose_allocation (GstBaseTransform * trans, GstQuery * decide_query, GstQuery * query);
+gboolean gst_video_convolve_decide_allocation (GstBaseTransform * trans, GstQuery * query);
+
+G_END_DECLS

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/**
+ * SECTION:element-videoconvolve
+ * @title: videoconvolve
+ *
+ * Filters video with a convolution: blur, sharpening, edges, emboss, or a
+ * matrix of your own. Frames are filtered on an NVIDIA GPU, or on the CPU where
+ * there is none; pictures are the same.
+ *
+ * Every property may change while the pipeline plays unless it is marked
+ * otherwise. All values of one g_object_set() take effect together, between two
+ * frames. A value that cannot be used is refused with a warning message, and
+ * the old one stays.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! videoconvolve filter=gaussian sigma=4 ! videoconvert ! autovideosink
+ * ]| A blurred picture.
+ * |[
+ * gst-launch-1.0 videotestsrc ! videoconvolve kernel="<<0,-1,0>,<-1,5,-1>,<0,-1,0>>" ! videoconvert ! autovideosink
+ * ]| Weights of your own.
+ */
+#include "config.h"
+
+#include "gstvideoconvolve-private.h"
+
+#include "core/format.h"
+
+GST_DEBUG_CATEGORY (gst_video_convolve_debug);
+#define GST_CAT_DEFAULT gst_video_convolve_debug
+
+/* *INDENT-OFF* */
+G_DEFINE_TYPE_WITH_CODE (GstVideoConvolve, gst_video_convolve,
+    GST_TYPE_BASE_TRANSFORM,
+    G_IMPLEMENT_INTERFACE (GST_TYPE_PRESET, NULL)
+    GST_DEBUG_CATEGORY_INIT (gst_video_convolve_debug, "videoconvolve", 0,
+        "convolution filters for video"))
+/* *INDENT-ON* */
+
+GST_ELEMENT_REGISTER_DEFINE (videoconvolve, "videoconvolve", GST_RANK_NONE,
+    GST_TYPE_VIDEO_CONVOLVE);
+
+/* ---- start and stop ---- */
+
+static gboolean
+gst_video_convolve_start (GstBaseTransform * trans)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+  GstVideoConvolveValues *active = &self->active;
+
+  gst_video_convolve_post_refused (self);
+  gst_video_convolve_values_clear (active);
+  GST_OBJECT_LOCK (self);
+  gst_video_convolve_values_copy (active, &self->values);
+  self->changed = FALSE;
+  self->stats = self->closed_stats = (ConvolveStats) {
+  0};
+  self->n_passed = 0;
+  GST_OBJECT_UNLOCK (self);
+  self->negotiated = FALSE;
+  self->announced = FALSE;
+  self->cuda_failed = FALSE;
+  self->context = NULL;
+  self->drained = GST_FLOW_OK;
+  gst_video_info_init (&self->info);
+  return gst_video_convolve_open (self);
+}
+
+static gboolean
+gst_video_convolve_stop (GstBaseTransform * trans)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+
+  gst_video_convolve_drop_jobs (self);
+  gst_video_convolve_close (self);
+  self->negotiated = FALSE;
+  GST_OBJECT_LOCK (self);
+  g_clear_pointer (&self->plan_text, g_free);
+  self->latency = 0;
+  GST_OBJECT_UNLOCK (self);
+  return TRUE;
+}
+
+/* ---- caps ---- */
+
+static GstCaps *
+gst_video_convolve_transform_caps (GstBaseTransform * trans,
+    GstPadDirection direction, GstCaps * caps, GstCaps * filter)
+{
+  GstCaps *result = gst_cuda_interop_transform_caps (gst_caps_ref (caps));
+
+  if (filter != NULL) {
+    GstCaps *both = gst_caps_intersect_full (filter, result,
+        GST_CAPS_INTERSECT_FIRST);
+
+    gst_caps_unref (result);
+    result = both;
+  }
+  return result;
+}
+
+static gboolean
+gst_video_convolve_set_caps (GstBaseTransform * trans, GstCaps * incaps,
+    GstCaps * outcaps)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+  GstVideoInfo info;
+
+  /* Frames of the old caps leave before the new ones. */
+  gst_video_convolve_drain (self);
+  if (!gst_video_info_from_caps (&info, incaps)) {
+    self->negotiated = FALSE;
+    GST_ERROR_OBJECT (self, "unusable caps %" GST_PTR_FORMAT, incaps);
+    return FALSE;
+  }
+  return gst_video_convolve_set_info (self, &info);
+}
+
+static gboolean
+gst_video_convolve_get_unit_size (GstBaseTransform * trans, GstCaps * caps,
+    gsize * size)
+{
+  GstVideoInfo info;
+
+  if (!gst_video_info_from_caps (&info, caps))
+    return FALSE;
+  *size = GST_VIDEO_INFO_SIZE (&info);
+  return TRUE;
+}
+
+/* ---- events, queries, contexts ---- */
+
+static gboolean
+gst_video_convolve_sink_event (GstBaseTransform * trans, GstEvent * event)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+
+  /* Nothing that came after a frame may overtake it. A new caps event drains in
+   * set_caps too, but only if the caps differ. */
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+    gst_video_convolve_drop_jobs (self);
+    self->drained = GST_FLOW_OK;
+  } else if (GST_EVENT_IS_SERIALIZED (event)) {
+    gst_video_convolve_drain (self);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_video_convolve_parent_class)->sink_event
+      (trans, event);
+}
+
+static gboolean
+query_latency (GstVideoConvolve * self, GstQuery * query)
+{
+  GstClockTime latency, minimum, maximum;
+  gboolean live;
+
+  if (!gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (self), query))
+    return FALSE;
+  GST_OBJECT_LOCK (self);
+  latency = self->latency;
+  GST_OBJECT_UNLOCK (self);
+  gst_query_parse_latency (query, &live, &minimum, &maximum);
+  minimum += latency;
+  if (GST_CLOCK_TIME_IS_VALID (maximum))
+    maximum += latency;
+  gst_query_set_latency (query, live, minimum, maximum);
+  return TRUE;
+}
+
+static gboolean
+gst_video_convolve_query (GstBaseTransform * trans, GstPadDirection direction,
+    GstQuery * query)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
+      && gst_cuda_interop_query_context (self->interop, query))
+    return TRUE;
+  if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
+    return query_latency (self, query);
+  /* Who asks for serialized answers wants everything before them done: DRAIN,
+   * and ALLOCATION, which may end a pool that our jobs hold buffers of. */
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query))
+    gst_video_convolve_drain (self);
+  return GST_BASE_TRANSFORM_CLASS (gst_video_convolve_parent_class)->query
+      (trans, direction, query);
+}
+
+static void
+gst_video_convolve_set_context (GstElement * element, GstContext * context)
+{
+  gst_cuda_interop_set_context (GST_VIDEO_CONVOLVE (element)->interop, context);
+  GST_ELEMENT_CLASS (gst_video_convolve_parent_class)->set_context (element,
+      context);
+}
+
+/* ---- buffers ---- */
+
+static void
+gst_video_convolve_before_transform (GstBaseTransform * trans,
+    GstBuffer * buffer)
+{
+  GstClockTime stream_time = GST_CLOCK_TIME_NONE;
+
+  if (trans->segment.format == GST_FORMAT_TIME)
+    stream_time = gst_segment_to_stream_time (&trans->segment,
+        GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (stream_time))
+    gst_object_sync_values (GST_OBJECT (trans), stream_time);
+}
+
+static GstFlowReturn
+gst_video_convolve_submit_input_buffer (GstBaseTransform * trans,
+    gboolean is_discont, GstBuffer * input)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+  gboolean ok = TRUE;
+
+  /* The base class marks the next buffer pushed, which must be this one. */
+  if (is_discont)
+    gst_video_convolve_drain (self);
+  if (self->drained == GST_FLOW_OK) {
+    if (gst_cuda_interop_follow (self->interop, input, &self->context))
+      ok = gst_video_convolve_reopen (self);
+    ok = ok && gst_video_convolve_update (self);
+  }
+  if (!ok || self->drained != GST_FLOW_OK) {
+    GstFlowReturn ret = ok ? self->drained : GST_FLOW_ERROR;
+
+    self->drained = GST_FLOW_OK;
+    gst_buffer_unref (input);
+    return ret;
+  }
+  return
+      GST_BASE_TRANSFORM_CLASS
+      (gst_video_convolve_parent_class)->submit_input_buffer (trans, is_discont,
+      input);
+}
+
+/* The queued input goes in, and the oldest frame comes out if there are as many
+ * as there may be. */
+static GstFlowReturn
+gst_video_convolve_generate_output (GstBaseTransform * trans,
+    GstBuffer ** outbuf)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+  GstBuffer *inbuf = g_steal_pointer (&trans->queued_buf), *filtered = NULL;
+  GstFlowReturn ret;
+
+  *outbuf = NULL;
+  if (inbuf == NULL)
+    return GST_FLOW_OK;
+
+  if (gst_base_transform_is_passthrough (trans)) {
+    ret = gst_video_convolve_drain (self);
+    if (ret != GST_FLOW_OK) {
+      self->drained = GST_FLOW_OK;
+      gst_buffer_unref (inbuf);
+      return ret;
+    }
+    GST_OBJECT_LOCK (self);
+    self->n_passed++;
+    GST_OBJECT_UNLOCK (self);
+    *outbuf = inbuf;
+    return GST_FLOW_OK;
+  }
+
+  ret =
+      GST_BASE_TRANSFORM_CLASS
+      (gst_video_convolve_parent_class)->prepare_output_buffer (trans, inbuf,
+      &filtered);
+  if (ret != GST_FLOW_OK || filtered == NULL) {
+    gst_buffer_unref (inbuf);
+    return ret;
+  }
+  ret = gst_video_convolve_start_job (self, inbuf, filtered);
+  if (ret == GST_FLOW_OK && self->n_jobs >= gst_video_convolve_depth (self))
+    ret = gst_video_convolve_finish_job (self, outbuf);
+  return ret;
+}
+
+/* The base class takes an element with no transform function for one that works
+ * in place. It calls this one from its own generate_output alone, whose place
+ * ours has taken. */
+static GstFlowReturn
+gst_video_convolve_transform (GstBaseTransform * trans, GstBuffer * inbuf,
+    GstBuffer * outbuf)
+{
+  return GST_FLOW_NOT_SUPPORTED;
+}
+
+/* Size and place of everything stay, so every meta stays true. The base class
+ * leaves out those that describe the memory. */
+static gboolean
+gst_video_convolve_transform_meta (GstBaseTransform * trans,
+    GstBuffer * outbuf, GstMeta * meta, GstBuffer * inbuf)
+{
+  return TRUE;
+}
+
+/* ---- object ---- */
+
+static GstCaps *
+make_template_caps (void)
+{
+  guint n;
+  const ConvolveFormat *rows = convolve_format_list (&n);
+  g_autofree GstVideoFormat *formats = g_new (GstVideoFormat, n);
+  GstCaps *caps, *alternate;
+
+  for (guint i = 0; i < n; i++)
+    formats[i] = rows[i].format;
+  caps = gst_video_make_raw_caps (formats, n);
+  alternate = gst_video_make_raw_caps_with_features (formats, n,
+      gst_caps_features_new (GST_CAPS_FEATURE_FORMAT_INTERLACED, NULL));
+  gst_caps_set_simple (alternate, "interlace-mode", G_TYPE_STRING,
+      "alternate", NULL);
+  gst_caps_append (caps, alternate);
+  return gst_cuda_interop_template_caps (caps);
+}
+
+static void
+gst_video_convolve_finalize (GObject * object)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
+
+  gst_video_convolve_values_clear (&self->pending);
+  gst_video_convolve_values_clear (&self->values);
+  gst_video_convolve_values_clear (&self->active);
+  g_free (self->kernel_location);
+  g_free (self->refused);
+  g_free (self->plan_text);
+  g_free (self->device_text);
+  g_free (self->fallback_reason);
+  gst_cuda_interop_free (self->interop);
+  G_OBJECT_CLASS (gst_video_convolve_parent_class)->finalize (object);
+}
+
+static void
+gst_video_convolve_class_init (GstVideoConvolveClass * klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstCaps *caps = make_template_caps ();
+
+  object_class->finalize = gst_video_convolve_finalize;
+  gst_video_convolve_install_properties (object_class);
+
+  element_class->set_context = gst_video_convolve_set_context;
+  gst_element_class_set_static_metadata (element_class, "Video convolution",
+      "Filter/Effect/Video/Hardware",
+      "Blurs, sharpens, finds edges, or applies any convolution matrix",
+      "The gst-convolve developers");
+  gst_element_class_add_pad_template (element_class,
+      gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (element_class,
+      gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_caps_unref (caps);
+
+  trans_class->start = gst_video_convolve_start;
+  trans_class->stop = gst_video_convolve_stop;
+  trans_class->transform_caps = gst_video_convolve_transform_caps;
+  trans_class->set_caps = gst_video_convolve_set_caps;
+  trans_class->get_unit_size = gst_video_convolve_get_unit_size;
+  trans_class->propose_allocation = gst_video_convolve_propose_allocation;
+  trans_class->decide_allocation = gst_video_convolve_decide_allocation;
+  trans_class->sink_event = gst_video_convolve_sink_event;
+  trans_class->query = gst_video_convolve_query;
+  trans_class->before_transform = gst_video_convolve_before_transform;
+  trans_class->submit_input_buffer = gst_video_convolve_submit_input_buffer;
+  trans_class->generate_output = gst_video_convolve_generate_output;
+  trans_class->transform = gst_video_convolve_transform;
+  trans_class->transform_meta = gst_video_convolve_transform_meta;
+}
+
+static void
+gst_video_convolve_init (GstVideoConvolve * self)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+
+  gst_video_convolve_values_init (&self->pending);
+  gst_video_convolve_values_init (&self->values);
+  gst_video_convolve_values_init (&self->active);
+  gst_video_info_init (&self->info);
+  self->drained = GST_FLOW_OK;
+  self->interop = gst_cuda_interop_new (GST_ELEMENT (self));
+  gst_base_transform_set_qos_enabled (trans, TRUE);
+  gst_base_transform_set_gap_aware (trans, TRUE);
+}

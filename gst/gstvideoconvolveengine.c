@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Device, plans and programs: what runs, made from caps and values. All of it
+ * belongs to the streaming thread. */
+#include "config.h"
+
+#include "gstvideoconvolve-private.h"
+
+#define GST_CAT_DEFAULT gst_video_convolve_debug
+
+/* ---- errors ---- */
+
+/* Where an error of core or backend comes from, for the bus. */
+void
+gst_video_convolve_post_error (GstVideoConvolve * self, const GError * error,
+    const gchar * what)
+{
+  GQuark domain = GST_RESOURCE_ERROR;
+  gint code = GST_RESOURCE_ERROR_FAILED;
+
+  switch (error->domain == CONVOLVE_ERROR ? error->code : CONVOLVE_ERROR_FAILED) {
+    case CONVOLVE_ERROR_INVALID:
+    case CONVOLVE_ERROR_UNSUPPORTED:
+      domain = GST_LIBRARY_ERROR;
+      code = GST_LIBRARY_ERROR_SETTINGS;
+      break;
+    case CONVOLVE_ERROR_NO_DEVICE:
+      code = GST_RESOURCE_ERROR_NOT_FOUND;
+      break;
+    case CONVOLVE_ERROR_NO_MEMORY:
+      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
+      break;
+    default:
+      break;
+  }
+  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, domain,
+      code, g_strdup_printf ("%s: %s", what, error->message), NULL, __FILE__,
+      GST_FUNCTION, __LINE__);
+}
+
+/* ---- programs ---- */
+
+static void
+program_clear (gpointer program)
+{
+  convolve_program_free (((GstVideoConvolveProgram *) program)->program);
+}
+
+GstVideoConvolveProgram *
+gst_video_convolve_program_new (GstVideoConvolve * self, ConvolvePlan * plan,
+    GError ** error)
+{
+  ConvolveProgram *program = convolve_program_new (self->device, plan, error);
+  GstVideoConvolveProgram *shared;
+
+  if (program == NULL)
+    return NULL;
+  shared = g_rc_box_new (GstVideoConvolveProgram);
+  shared->program = program;
+  return shared;
+}
+
+GstVideoConvolveProgram *
+gst_video_convolve_program_ref (GstVideoConvolveProgram * program)
+{
+  return g_rc_box_acquire (program);
+}
+
+void
+gst_video_convolve_program_unref (GstVideoConvolveProgram * program)
+{
+  g_rc_box_release_full (program, program_clear);
+}
+
+static void
+drop_programs (GstVideoConvolve * self)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (self->programs); i++)
+    g_clear_pointer (&self->programs[i], gst_video_convolve_program_unref);
+}
+
+/* ---- device ---- */
+
+static void
+add_stats (ConvolveStats * sum, const ConvolveStats * more)
+{
+  sum->frames += more->frames;
+  sum->bytes_in += more->bytes_in;
+  sum->bytes_out += more->bytes_out;
+  sum->upload_ns += more->upload_ns;
+  sum->kernel_ns += more->kernel_ns;
+  sum->download_ns += more->download_ns;
+  if (more->frames > 0)
+    sum->last_ns = more->last_ns;
+}
+
+/* The device is asked here, on its own thread; readers of the property get the
+ * copy. */
+void
+gst_video_convolve_take_stats (GstVideoConvolve * self)
+{
+  ConvolveStats stats, sum = self->closed_stats;
+
+  convolve_device_get_stats (self->device, &stats);
+  add_stats (&sum, &stats);
+  GST_OBJECT_LOCK (self);
+  self->stats = sum;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+set_texts (GstVideoConvolve * self, const gchar * backend_name,
+    const gchar * device_name)
+{
+  g_autofree gchar *old = NULL;
+
+  GST_OBJECT_LOCK (self);
+  self->backend_name = backend_name;
+  old = self->device_text;
+  self->device_text = g_strdup (device_name);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static gboolean
+open_backend (GstVideoConvolve * self, const ConvolveBackend * backend,
+    GError ** error)
+{
+  ConvolveOpenOptions options = {
+    .device_id = -1,
+    .n_threads = self->active.n_threads,
+    .frames_in_flight = self->active.frames_in_flight,
+  };
+
+  if (backend != convolve_backend_cpu ()) {
+    if (self->context == NULL)
+      self->context =
+          gst_cuda_interop_find_context (self->interop, options.device_id);
+    options.context = self->context;
+  }
+  self->device = convolve_device_open (backend, &options, error);
+  if (self->device == NULL)
+    return FALSE;
+  set_texts (self, backend->name, backend->device_name (self->device));
+  return TRUE;
+}
+
+gboolean
+gst_video_convolve_open (GstVideoConvolve * self)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_clear_pointer (&self->fallback_reason, g_free);
+  if (self->active.backend != GST_VIDEO_CONVOLVE_BACKEND_CPU
+      && !self->cuda_failed) {
+    if (open_backend (self, convolve_backend_cuda (), &error))
+      return TRUE;
+    if (self->active.backend == GST_VIDEO_CONVOLVE_BACKEND_CUDA) {
+      gst_video_convolve_post_error (self, error,
+          "backend=cuda cannot be had (backend=auto would use the CPU)");
+      return FALSE;
+    }
+    self->fallback_reason = g_strdup (error->message);
+    g_clear_error (&error);
+  }
+  if (open_backend (self, convolve_backend_cpu (), &error))
+    return TRUE;
+  gst_video_convolve_post_error (self, error,
+      "the CPU backend cannot be opened");
+  return FALSE;
+}
+
+void
+gst_video_convolve_close (GstVideoConvolve * self)
+{
+  drop_programs (self);
+  if (self->device == NULL)
+    return;
+  gst_video_convolve_take_stats (self);
+  self->closed_stats = self->stats;
+  g_clear_pointer (&self->device, convolve_device_close);
+}
+
+/* ---- plans ---- */
+
+/* What a plan is made for: [0] frames as a whole, [1] fields. A mixed stream has
+ * both, and each buffer says which it is. */
+static void
+needed_plans (GstVideoConvolve * self, GstVideoConvolveFields fields,
+    gboolean needed[2])
+{
+  GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE (&self->info);
+  gboolean is_interleaved = mode == GST_VIDEO_INTERLACE_MODE_INTERLEAVED;
+
+  needed[0] = needed[1] = FALSE;
+  if (mode == GST_VIDEO_INTERLACE_MODE_ALTERNATE)
+    needed[0] = TRUE;           /* each buffer is a field already */
+  else if (fields != GST_VIDEO_CONVOLVE_FIELDS_AUTO)
+    needed[fields == GST_VIDEO_CONVOLVE_FIELDS_FIELD] = TRUE;
+  else if (mode == GST_VIDEO_INTERLACE_MODE_MIXED)
+    needed[0] = needed[1] = TRUE;
+  else
+    needed[is_interleaved] = TRUE;
+}
+
+static gboolean
+make_plans (GstVideoConvolve * self, const GstVideoConvolveValues * values,
+    ConvolvePlan * plans[2], GError ** error)
+{
+  gboolean needed[2];
+
+  needed_plans (self, values->fields, needed);
+  for (guint i = 0; i < 2; i++) {
+    if (!needed[i])
+      continue;
+    plans[i] = convolve_plan_new (&self->picture, &values->settings, i, error);
+    if (plans[i] == NULL)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+is_identity (ConvolvePlan * const plans[2])
+{
+  return (plans[0] == NULL || plans[0]->identity)
+      && (plans[1] == NULL || plans[1]->identity);
+}
+
+static gchar *
+describe_programs (GstVideoConvolve * self,
+    GstVideoConvolveProgram * const programs[2])
+{
+  const ConvolveBackend *backend = self->device->backend;
+  g_autofree gchar *frames = NULL;
+  g_autofree gchar *fields = NULL;
+
+  if (programs[0] != NULL)
+    frames = backend->describe (programs[0]->program);
+  if (programs[1] != NULL)
+    fields = backend->describe (programs[1]->program);
+  if (frames != NULL && fields != NULL)
+    return g_strdup_printf ("frames:\n%s\nfields:\n%s", frames, fields);
+  return frames != NULL ? g_steal_pointer (&frames) : g_steal_pointer (&fields);
+}
+
+/* Makes what values need, and its text. Both programs stay NULL where every
+ * sample is copied anyway. */
+static gboolean
+make_programs (GstVideoConvolve * self, const GstVideoConvolveValues * values,
+    GstVideoConvolveProgram * programs[2], gchar ** text, GError ** error)
+{
+  ConvolvePlan *plans[2] = { NULL, NULL };
+  gboolean ok = make_plans (self, values, plans, error);
+  gboolean identity = ok && is_identity (plans);
+
+  for (guint i = 0; i < 2 && ok && !identity; i++) {
+    if (plans[i] == NULL)
+      continue;
+    programs[i] = gst_video_convolve_program_new (self, plans[i], error);
+    ok = programs[i] != NULL;
+  }
+  if (ok)
+    *text = identity ? g_strdup ("passthrough") :
+        describe_programs (self, programs);
+  else
+    g_clear_pointer (&programs[0], gst_video_convolve_program_unref);
+
+  for (guint i = 0; i < 2; i++)
+    g_clear_pointer (&plans[i], convolve_plan_unref);
+  return ok;
+}
+
+/* ---- taking over ---- */
+
+static void
+announce (GstVideoConvolve * self)
+{
+  if (self->announced)
+    return;
+  self->announced = TRUE;
+  GST_INFO_OBJECT (self, "backend %s%s%s%s, device %s, plan: %s",
+      self->backend_name, self->fallback_reason ? " (no CUDA: " : "",
+      self->fallback_reason ? self->fallback_reason : "",
+      self->fallback_reason ? ")" : "", self->device_text, self->plan_text);
+}
+
+guint
+gst_video_convolve_depth (GstVideoConvolve * self)
+{
+  /* With no frame rate the latency of frames in flight cannot be told. */
+  if (GST_VIDEO_INFO_FPS_N (&self->info) == 0)
+    return 1;
+  return self->active.frames_in_flight;
+}
+
+static void
+update_latency (GstVideoConvolve * self)
+{
+  GstClockTime latency = 0;
+  gboolean changed;
+
+  if (!gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self))
+      && gst_video_convolve_depth (self) > 1)
+    latency = gst_util_uint64_scale (gst_video_convolve_depth (self) - 1,
+        (guint64) GST_SECOND * GST_VIDEO_INFO_FPS_D (&self->info),
+        GST_VIDEO_INFO_FPS_N (&self->info));
+  GST_OBJECT_LOCK (self);
+  changed = self->latency != latency;
+  self->latency = latency;
+  GST_OBJECT_UNLOCK (self);
+  if (changed)
+    gst_element_post_message (GST_ELEMENT (self),
+        gst_message_new_latency (GST_OBJECT (self)));
+}
+
+/* Puts programs (both NULL: passthrough) in place of the current ones. Jobs of
+ * those keep their own reference. */
+static void
+use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
+    gchar * text)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  gboolean passthrough = programs[0] == NULL && programs[1] == NULL;
+  g_autofree gchar *old = NULL;
+
+  drop_programs (self);
+  self->programs[0] = programs[0];
+  self->programs[1] = programs[1];
+  GST_OBJECT_LOCK (self);
+  old = self->plan_text;
+  self->plan_text = text;
+  GST_OBJECT_UNLOCK (self);
+  GST_DEBUG_OBJECT (self, "plan: %s", text);
+
+  if (gst_base_transform_is_passthrough (trans) != passthrough) {
+    gst_base_transform_set_passthrough (trans, passthrough);
+    /* Within set_info buffers are allocated afterwards anyway. */
+    if (self->negotiated) {
+      gst_base_transform_reconfigure_src (trans);
+      gst_base_transform_reconfigure_sink (trans);
+    }
+  }
+  update_latency (self);
+}
+
+static void
+adopt_values (GstVideoConvolve * self, GstVideoConvolveValues * next)
+{
+  GstVideoConvolveBackend backend = self->active.backend;
+
+  /* The backend is chosen when the element starts. */
+  gst_video_convolve_values_clear (&self->active);
+  self->active = *next;
+  self->active.backend = backend;
+}
+
+/* Makes the programs of active again, after device or caps changed. */
+static gboolean
+remake_programs (GstVideoConvolve * self)
+{
+  GstVideoConvolveProgram *programs[2] = { NULL, NULL };
+  g_autoptr (GError) error = NULL;
+  gchar *text;
+
+  if (!make_programs (self, &self->active, programs, &text, &error)) {
+    gst_video_convolve_post_error (self, error, "the filter cannot be used");
+    return FALSE;
+  }
+  use_programs (self, programs, text);
+  return TRUE;
+}
+
+gboolean
+gst_video_convolve_reopen (GstVideoConvolve * self)
+{
+  gst_video_convolve_drain (self);
+  gst_video_convolve_close (self);
+  return gst_video_convolve_open (self) && remake_programs (self);
+}
+
+/* The picture of one buffer. Where caps alternate fields it is as high as a
+ * field and, for the plan, progressive. */
+static gboolean
+make_picture (const GstVideoInfo * info, GstVideoInfo * picture)
+{
+  *picture = *info;
+  if (GST_VIDEO_INFO_INTERLACE_MODE (info) !=
+      GST_VIDEO_INTERLACE_MODE_ALTERNATE)
+    return TRUE;
+  if (!gst_video_info_set_interlaced_format (picture,
+          GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INTERLACE_MODE_PROGRESSIVE,
+          GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_FIELD_HEIGHT (info)))
+    return FALSE;
+  picture->colorimetry = info->colorimetry;
+  picture->chroma_site = info->chroma_site;
+  return TRUE;
+}
+
+/* TRUE if nothing but the frame rate and its like differ. */
+static gboolean
+same_picture (const GstVideoInfo * a, const GstVideoInfo * b)
+{
+  GstVideoInfo copy = *a;
+
+  GST_VIDEO_INFO_FPS_N (&copy) = GST_VIDEO_INFO_FPS_N (b);
+  GST_VIDEO_INFO_FPS_D (&copy) = GST_VIDEO_INFO_FPS_D (b);
+  return gst_video_info_is_equal (&copy, b);
+}
+
+gboolean
+gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
+{
+  GstVideoConvolveValues next;
+  gboolean changed, same;
+
+  same = self->negotiated && same_picture (&self->info, info);
+  self->negotiated = FALSE;
+  self->info = *info;
+  if (GST_VIDEO_INFO_INTERLACE_MODE (info) == GST_VIDEO_INTERLACE_MODE_FIELDS
+      || !make_picture (info, &self->picture)) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT,
+        ("video with interlace-mode=%s is not supported",
+            gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE
+                (info))), (NULL));
+    return FALSE;
+  }
+
+  changed = gst_video_convolve_take_values (self, &next);
+  if (changed) {
+    gboolean reopen = next.n_threads != self->active.n_threads
+        || next.frames_in_flight != self->active.frames_in_flight;
+
+    adopt_values (self, &next);
+    if (reopen) {
+      gst_video_convolve_close (self);
+      if (!gst_video_convolve_open (self))
+        return FALSE;
+    }
+  }
+  if (!same || changed) {
+    drop_programs (self);
+    if (!remake_programs (self))
+      return FALSE;
+  } else {
+    update_latency (self);
+  }
+  self->negotiated = TRUE;
+  announce (self);
+  return TRUE;
+}
+
+gboolean
+gst_video_convolve_update (GstVideoConvolve * self)
+{
+  GstVideoConvolveProgram *programs[2] = { NULL, NULL };
+  g_autoptr (GError) error = NULL;
+  GstVideoConvolveValues next;
+  gchar *text;
+
+  if (!self->negotiated || !gst_video_convolve_take_values (self, &next))
+    return TRUE;
+
+  if (next.n_threads != self->active.n_threads
+      || next.frames_in_flight != self->active.frames_in_flight) {
+    self->active.n_threads = next.n_threads;
+    self->active.frames_in_flight = next.frames_in_flight;
+    if (!gst_video_convolve_reopen (self)) {
+      gst_video_convolve_values_clear (&next);
+      return FALSE;
+    }
+  }
+  if (make_programs (self, &next, programs, &text, &error)) {
+    adopt_values (self, &next);
+    use_programs (self, programs, text);
+    return TRUE;
+  }
+  gst_video_convolve_values_clear (&next);
+  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+      ("the filter stays as it is: %s", error->message), (NULL));
+  return TRUE;
+}
+
+/* ---- after a fault ---- */
+
+gboolean
+gst_video_convolve_can_switch_to_cpu (GstVideoConvolve * self,
+    const GError * fault)
+{
+  return self->active.backend == GST_VIDEO_CONVOLVE_BACKEND_AUTO
+      && self->device->backend != convolve_backend_cpu ()
+      && fault->domain == CONVOLVE_ERROR
+      && fault->code != CONVOLVE_ERROR_INVALID
+      && fault->code != CONVOLVE_ERROR_UNSUPPORTED;
+}
+
+gboolean
+gst_video_convolve_switch_to_cpu (GstVideoConvolve * self, const GError * fault)
+{
+  g_autoptr (GError) error = NULL;
+
+  GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
+      ("the %s backend failed, the CPU goes on: %s",
+          self->device->backend->name, fault->message), (NULL));
+  self->cuda_failed = TRUE;
+  gst_video_convolve_close (self);
+  if (!open_backend (self, convolve_backend_cpu (), &error)) {
+    gst_video_convolve_post_error (self, error,
+        "the CPU backend cannot be opened");
+    return FALSE;
+  }
+  return remake_programs (self);
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Properties: one table, read by class_init and by both accessors. They may be
+ * set from any thread at any time. set_property changes `pending`;
+ * dispatch_properties_changed, which GObject calls once when all values of one
+ * g_object_set are in, makes it `values`, and that is all that the streaming
+ * thread looks at. So a change is taken over whole. */
+#include "config.h"
+
+#include <string.h>
+
+#include "gstvideoconvolve-private.h"
+#include "gstvideoconvolvevalues.h"
+
+#define GST_CAT_DEFAULT gst_video_convolve_debug
+
+/* No filter comes near to it, and a backend takes as many as it can use. */
+#define MAX_THREADS 256
+
+typedef enum
+{
+  KIND_BOOLEAN,
+  KIND_INT,
+  KIND_UINT,
+  KIND_DOUBLE,
+  KIND_ENUM,
+  KIND_FLAGS,
+  KIND_ROWS,                    /* an array of rows */
+  KIND_ROW,                     /* an array: a matrix of one row */
+  KIND_COLUMN,
+  KIND_LOCATION,
+  KIND_STATS,
+  KIND_PLAN,
+} Kind;
+
+typedef struct
+{
+  const gchar *name, *nick, *blurb;
+  Kind kind;
+  gsize offset;                 /* in GstVideoConvolveValues */
+  gdouble minimum, maximum;
+    GType (*type) (void);       /* of enumerations */
+  guint flags;                  /* beyond readable and writable */
+} Property;
+
+#define VALUE(field) G_STRUCT_OFFSET (GstVideoConvolveValues, field)
+#define SETTING(field) VALUE (settings.field)
+#define READY GST_PARAM_MUTABLE_READY
+#define PLAYING GST_PARAM_MUTABLE_PLAYING
+#define CONTROLLED (GST_PARAM_MUTABLE_PLAYING | GST_PARAM_CONTROLLABLE)
+#define WEIGHT CONVOLVE_MATRIX_MAX_WEIGHT
+
+/* A property's id is its place in this table plus 1. A preset sets them in
+ * this order, and a custom kernel selects filter=custom, so kernels stand before
+ * filter. */
+static const Property properties[] = {
+  {"backend", "Backend", "Where frames are filtered", KIND_ENUM,
+      VALUE (backend), 0, 0, gst_video_convolve_backend_get_type, READY},
+  {"kernel", "Kernel", "Weights of filter=custom, an array of rows as in "
+        "<<0,-1,0>,<-1,5,-1>,<0,-1,0>>; selects filter=custom", KIND_ROWS,
+      SETTING (kernel), 0, 0, NULL, PLAYING},
+  {"kernel-x", "Kernel, horizontal", "Row of weights of a separable "
+        "filter=custom, as in <1,2,1>; selects filter=custom", KIND_ROW,
+      SETTING (kernel_x), 0, 0, NULL, PLAYING},
+  {"kernel-y", "Kernel, vertical", "Column of weights of a separable "
+        "filter=custom, as in <1,2,1>; selects filter=custom", KIND_COLUMN,
+      SETTING (kernel_y), 0, 0, NULL, PLAYING},
+  {"kernel-location", "Kernel location", "Text file with the weights of "
+        "filter=custom, one row a line; selects filter=custom", KIND_LOCATION,
+      0, 0, 0, NULL, PLAYING},
+  {"filter", "Filter", "Which filter", KIND_ENUM, SETTING (filter), 0, 0,
+      gst_video_convolve_filter_get_type, PLAYING},
+  {"normalize", "Normalize", "Divide custom kernels by the sum of their "
+        "weights if that is not 0", KIND_BOOLEAN, SETTING (normalize), 0, 1,
+      NULL, PLAYING},
+  {"scale", "Scale", "Factor of the result", KIND_DOUBLE, SETTING (scale),
+      -WEIGHT, WEIGHT, NULL, CONTROLLED},
+  {"bias", "Bias", "Added to the result, in nominal ranges (0.5: mid grey)",
+      KIND_DOUBLE, SETTING (bias), -WEIGHT, WEIGHT, NULL, CONTROLLED},
+  {"sigma", "Sigma", "Standard deviation in luma pixels", KIND_DOUBLE,
+      SETTING (sigma), 0, 1000, NULL, CONTROLLED},
+  {"sigma-y", "Sigma, vertical", "Vertical standard deviation in luma pixels "
+        "(-1: sigma)", KIND_DOUBLE, SETTING (sigma_y), -1, 1000, NULL,
+      CONTROLLED},
+  {"radius", "Radius", "Half size of box, disk and motion in luma pixels "
+        "(-1: from sigma)", KIND_INT, SETTING (radius), -1, 1024, NULL,
+      CONTROLLED},
+  {"amount", "Amount", "Strength of sharpening, edge filters and emboss",
+      KIND_DOUBLE, SETTING (amount), -WEIGHT, WEIGHT, NULL, CONTROLLED},
+  {"threshold", "Threshold", "Smallest difference that unsharp enlarges, in "
+        "nominal ranges", KIND_DOUBLE, SETTING (threshold), 0, 1, NULL,
+      CONTROLLED},
+  {"angle", "Angle", "Direction of motion and emboss in degrees, counter-"
+        "clockwise, 0 is to the right", KIND_DOUBLE, SETTING (angle), -WEIGHT,
+      WEIGHT, NULL, CONTROLLED},
+  {"gradient", "Gradient", "What sobel, scharr, prewitt and roberts show",
+        KIND_ENUM, SETTING (gradient), 0, 0,
+        gst_video_convolve_gradient_get_type,
+      PLAYING},
+  {"border", "Border", "What lies outside the picture", KIND_ENUM,
+      SETTING (border), 0, 0, gst_video_convolve_border_get_type, PLAYING},
+  {"border-color", "Border color", "Color outside for border=constant "
+        "(big endian ARGB)", KIND_UINT, SETTING (border_color), 0,
+      G_MAXUINT32, NULL, CONTROLLED},
+  {"channels", "Channels", "What is filtered, the rest passes unchanged",
+        KIND_FLAGS, SETTING (channels), 0, 0,
+        gst_video_convolve_channels_get_type,
+      PLAYING},
+  {"alpha-mode", "Alpha mode", "Whether colors count as much as they are "
+        "opaque", KIND_ENUM, SETTING (alpha_mode), 0, 0,
+      gst_video_convolve_alpha_mode_get_type, PLAYING},
+  {"clamp", "Clamp", "Which range results are limited to", KIND_ENUM,
+      SETTING (clamp), 0, 0, gst_video_convolve_clamp_get_type, PLAYING},
+  {"fields", "Fields", "Whether each field is a picture of its own",
+        KIND_ENUM, VALUE (fields), 0, 0, gst_video_convolve_fields_get_type,
+      PLAYING},
+  {"iterations", "Iterations", "How often the filter is applied", KIND_UINT,
+      SETTING (iterations), 1, 1024, NULL, CONTROLLED},
+  {"method", "Method", "Force an algorithm", KIND_ENUM, SETTING (method), 0, 0,
+      gst_video_convolve_method_get_type, PLAYING},
+  {"n-threads", "Threads", "Threads of the CPU backend (0: one a core)",
+      KIND_UINT, VALUE (n_threads), 0, MAX_THREADS, NULL, PLAYING},
+  {"stats", "Statistics", "Frames, backend, device, plan, bytes, and times in "
+        "nanoseconds", KIND_STATS, 0, 0, 0, NULL, 0},
+  {"plan", "Plan", "What runs for the current caps and properties", KIND_PLAN,
+      0, 0, 0, NULL, 0},
+};
+
+/* The streaming thread copies enumerations as they are, through guint. */
+G_STATIC_ASSERT (sizeof (ConvolveFilter) == sizeof (guint));
+G_STATIC_ASSERT (sizeof (ConvolveChannels) == sizeof (guint));
+
+#define AT(type, values, property) \
+    (*(type *) ((guint8 *) (values) + (property)->offset))
+
+/* ---- values ---- */
+
+void
+gst_video_convolve_values_init (GstVideoConvolveValues * values)
+{
+  convolve_settings_init (&values->settings);
+  values->backend = GST_VIDEO_CONVOLVE_BACKEND_AUTO;
+  values->fields = GST_VIDEO_CONVOLVE_FIELDS_AUTO;
+  values->n_threads = 0;
+  values->frames_in_flight = CONVOLVE_DEFAULT_FRAMES_IN_FLIGHT;
+}
+
+void
+gst_video_convolve_values_copy (GstVideoConvolveValues * to,
+    const GstVideoConvolveValues * from)
+{
+  *to = *from;
+  convolve_settings_copy (&to->settings, &from->settings);
+}
+
+void
+gst_video_convolve_values_clear (GstVideoConvolveValues * values)
+{
+  convolve_settings_clear (&values->settings);
+}
+
+static gboolean
+values_equal (const GstVideoConvolveValues * a,
+    const GstVideoConvolveValues * b)
+{
+  return a->backend == b->backend && a->fields == b->fields
+      && a->n_threads == b->n_threads
+      && a->frames_in_flight == b->frames_in_flight
+      && convolve_settings_equal (&a->settings, &b->settings);
+}
+
+gboolean
+gst_video_convolve_take_values (GstVideoConvolve * self,
+    GstVideoConvolveValues * next)
+{
+  gboolean changed;
+
+  GST_OBJECT_LOCK (self);
+  changed = self->changed;
+  if (changed)
+    gst_video_convolve_values_copy (next, &self->values);
+  self->changed = FALSE;
+  GST_OBJECT_UNLOCK (self);
+  return changed;
+}
+
+static void
+gst_video_convolve_dispatch_properties_changed (GObject * object,
+    guint n_pspecs, GParamSpec ** pspecs)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
+  GObjectClass *parent_class =
+      g_type_class_peek (g_type_parent (GST_TYPE_VIDEO_CONVOLVE));
+
+  GST_OBJECT_LOCK (self);
+  if (!values_equal (&self->values, &self->pending)) {
+    gst_video_convolve_values_clear (&self->values);
+    gst_video_convolve_values_copy (&self->values, &self->pending);
+    self->changed = TRUE;
+  }
+  GST_OBJECT_UNLOCK (self);
+  parent_class->dispatch_properties_changed (object, n_pspecs, pspecs);
+}
+
+/* ---- refused values ---- */
+
+static void
+post_refused (GstVideoConvolve * self, const gchar * text)
+{
+  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s", text), (NULL));
+}
+
+/* Before the element is in a pipeline nobody would hear the message, as when
+ * gst-launch sets properties; it is kept for start. */
+static void
+refuse (GstVideoConvolve * self, const gchar * name, const gchar * why)
+{
+  g_autofree gchar *text =
+      g_strdup_printf ("%s keeps its value: %s", name, why);
+  GstBus *bus;
+
+  GST_WARNING_OBJECT (self, "%s", text);
+  bus = gst_element_get_bus (GST_ELEMENT (self));
+  if (bus != NULL) {
+    gst_object_unref (bus);
+    post_refused (self, text);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  g_free (self->refused);
+  self->refused = g_steal_pointer (&text);
+  GST_OBJECT_UNLOCK (self);
+}
+
+void
+gst_video_convolve_post_refused (GstVideoConvolve * self)
+{
+  g_autofree gchar *text = NULL;
+
+  GST_OBJECT_LOCK (self);
+  text = g_steal_pointer (&self->refused);
+  GST_OBJECT_UNLOCK (self);
+  if (text != NULL)
+    post_refused (self, text);
+}
+
+/* ---- set ---- */
+
+/* Puts a matrix where the property keeps it. A whole kernel and the two lines of
+ * a separable one exclude each other: the last one set counts. Takes matrix
+ * and location. */
+static void
+store_matrix (GstVideoConvolve * self, Kind kind, ConvolveMatrix * matrix,
+    gchar * location)
+{
+  ConvolveMatrix *old[3] = { NULL, NULL, NULL };
+  g_autofree gchar *old_location = NULL;
+  ConvolveSettings *settings = &self->pending.settings;
+
+  GST_OBJECT_LOCK (self);
+  old[0] = g_steal_pointer (&settings->kernel);
+  if (kind == KIND_ROW || kind == KIND_ROWS || kind == KIND_LOCATION)
+    old[1] = g_steal_pointer (&settings->kernel_x);
+  if (kind == KIND_COLUMN || kind == KIND_ROWS || kind == KIND_LOCATION)
+    old[2] = g_steal_pointer (&settings->kernel_y);
+  if (kind == KIND_ROW)
+    settings->kernel_x = matrix;
+  else if (kind == KIND_COLUMN)
+    settings->kernel_y = matrix;
+  else
+    settings->kernel = matrix;
+  settings->filter = CONVOLVE_FILTER_CUSTOM;
+  old_location = self->kernel_location;
+  self->kernel_location = location;
+  GST_OBJECT_UNLOCK (self);
+
+  for (guint i = 0; i < G_N_ELEMENTS (old); i++)
+    g_clear_pointer (&old[i], convolve_matrix_unref);
+  g_object_notify (G_OBJECT (self), "filter");
+}
+
+static void
+set_matrix (GstVideoConvolve * self, const Property * property,
+    const GValue * value)
+{
+  g_autoptr (GError) error = NULL;
+  ConvolveMatrix *matrix;
+  gboolean unset;
+
+  GST_OBJECT_LOCK (self);
+  unset = AT (ConvolveMatrix *, &self->pending, property) == NULL;
+  GST_OBJECT_UNLOCK (self);
+  /* A stored preset has every property: empty stays empty. */
+  if (unset && gst_value_array_get_size (value) == 0)
+    return;
+
+  if (property->kind == KIND_ROWS)
+    matrix = gst_video_convolve_matrix_from_rows (value, &error);
+  else
+    matrix = gst_video_convolve_matrix_from_line (value,
+        property->kind == KIND_COLUMN, &error);
+  if (matrix != NULL)
+    store_matrix (self, property->kind, matrix, NULL);
+  else
+    refuse (self, property->name, error->message);
+}
+
+/* No file: the weights stay, they just have no file any more. */
+static void
+set_location (GstVideoConvolve * self, const Property * property,
+    const GValue * value)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *old = NULL;
+  const gchar *location = g_value_get_string (value);
+  ConvolveMatrix *matrix;
+
+  if (location == NULL || *location == '\0') {
+    GST_OBJECT_LOCK (self);
+    old = g_steal_pointer (&self->kernel_location);
+    GST_OBJECT_UNLOCK (self);
+    return;
+  }
+  matrix = convolve_matrix_load (location, &error);
+  if (matrix != NULL)
+    store_matrix (self, property->kind, matrix, g_strdup (location));
+  else
+    refuse (self, property->name, error->message);
+}
+
+static void
+gst_video_convolve_set_property (GObject * object, guint id,
+    const GValue * value, GParamSpec * pspec)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
+  const Property *property = &properties[id - 1];
+  GstVideoConvolveValues *pending = &self->pending;
+
+  if (property->kind == KIND_LOCATION) {
+    set_location (self, property, value);
+    return;
+  }
+  if (property->kind == KIND_ROWS || property->kind == KIND_ROW
+      || property->kind == KIND_COLUMN) {
+    set_matrix (self, property, value);
+    return;
+  }
+
+  GST_OBJECT_LOCK (self);
+  switch (property->kind) {
+    case KIND_BOOLEAN:
+      AT (gboolean, pending, property) = g_value_get_boolean (value);
+      break;
+    case KIND_INT:
+      AT (gint, pending, property) = g_value_get_int (value);
+      break;
+    case KIND_UINT:
+      AT (guint, pending, property) = g_value_get_uint (value);
+      break;
+    case KIND_DOUBLE:
+      AT (gdouble, pending, property) = g_value_get_double (value);
+      break;
+    case KIND_ENUM:
+      AT (guint, pending, property) = g_value_get_enum (value);
+      break;
+    case KIND_FLAGS:
+      AT (guint, pending, property) = g_value_get_flags (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* ---- get ---- */
+
+/* With the object lock. */
+static GstStructure *
+make_stats (GstVideoConvolve * self)
+{
+  const ConvolveStats *stats = &self->stats;
+
+  return gst_structure_new ("videoconvolve-stats",
+      "frames", G_TYPE_UINT64, stats->frames,
+      "passed-through", G_TYPE_UINT64, self->n_passed,
+      "backend", G_TYPE_STRING, self->backend_name,
+      "device", G_TYPE_STRING, self->device_text,
+      "plan", G_TYPE_STRING, self->plan_text,
+      "bytes-in", G_TYPE_UINT64, stats->bytes_in,
+      "bytes-out", G_TYPE_UINT64, stats->bytes_out,
+      "upload", G_TYPE_UINT64, stats->upload_ns,
+      "kernel", G_TYPE_UINT64, stats->kernel_ns,
+      "download", G_TYPE_UINT64, stats->download_ns,
+      "last", G_TYPE_UINT64, stats->last_ns, NULL);
+}
+
+static void
+gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
+    GParamSpec * pspec)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
+  const Property *property = &properties[id - 1];
+  GstVideoConvolveValues *pending = &self->pending;
+
+  GST_OBJECT_LOCK (self);
+  switch (property->kind) {
+    case KIND_BOOLEAN:
+      g_value_set_boolean (value, AT (gboolean, pending, property));
+      break;
+    case KIND_INT:
+      g_value_set_int (value, AT (gint, pending, property));
+      break;
+    case KIND_UINT:
+      g_value_set_uint (value, AT (guint, pending, property));
+      break;
+    case KIND_DOUBLE:
+      g_value_set_double (value, AT (gdouble, pending, property));
+      break;
+    case KIND_ENUM:
+      g_value_set_enum (value, AT (guint, pending, property));
+      break;
+    case KIND_FLAGS:
+      g_value_set_flags (value, AT (guint, pending, property));
+      break;
+    case KIND_ROWS:
+      gst_video_convolve_matrix_to_rows (AT (ConvolveMatrix *, pending,
+              property), value);
+      break;
+    case KIND_ROW:
+    case KIND_COLUMN:
+      gst_video_convolve_matrix_to_line (AT (ConvolveMatrix *, pending,
+              property), value);
+      break;
+    case KIND_LOCATION:
+      g_value_set_string (value, self->kernel_location);
+      break;
+    case KIND_STATS:
+      g_value_take_boxed (value, make_stats (self));
+      break;
+    case KIND_PLAN:
+      g_value_set_string (value, self->plan_text);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* ---- class ---- */
+
+/* Rows are arrays of numbers of any kind: the element converts them itself, so
+ * that it can say which one it cannot use. */
+static GParamSpec *
+make_array_spec (const Property * p, GParamFlags flags)
+{
+  return gst_param_spec_array (p->name, p->nick, p->blurb, NULL, flags);
+}
+
+static GParamSpec *
+make_spec (const Property * p, const GstVideoConvolveValues * defaults)
+{
+  GParamFlags flags = p->flags | G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
+  GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
+
+  switch (p->kind) {
+    case KIND_BOOLEAN:
+      return g_param_spec_boolean (p->name, p->nick, p->blurb,
+          AT (gboolean, defaults, p), flags);
+    case KIND_INT:
+      return g_param_spec_int (p->name, p->nick, p->blurb, (gint) p->minimum,
+          (gint) p->maximum, AT (gint, defaults, p), flags);
+    case KIND_UINT:
+      return g_param_spec_uint (p->name, p->nick, p->blurb,
+          (guint) p->minimum, (guint) p->maximum, AT (guint, defaults, p),
+          flags);
+    case KIND_DOUBLE:
+      return g_param_spec_double (p->name, p->nick, p->blurb, p->minimum,
+          p->maximum, AT (gdouble, defaults, p), flags);
+    case KIND_ENUM:
+      return g_param_spec_enum (p->name, p->nick, p->blurb, p->type (),
+          AT (guint, defaults, p), flags);
+    case KIND_FLAGS:
+      return g_param_spec_flags (p->name, p->nick, p->blurb, p->type (),
+          AT (guint, defaults, p), flags);
+    case KIND_LOCATION:
+      return g_param_spec_string (p->name, p->nick, p->blurb, NULL, flags);
+    case KIND_STATS:
+      return g_param_spec_boxed (p->name, p->nick, p->blurb,
+          GST_TYPE_STRUCTURE, readable);
+    case KIND_PLAN:
+      return g_param_spec_string (p->name, p->nick, p->blurb, NULL, readable);
+    default:
+      return make_array_spec (p, flags);
+  }
+}
+
+void
+gst_video_convolve_install_properties (GObjectClass * klass)
+{
+  GstVideoConvolveValues defaults;
+
+  klass->set_property = gst_video_convolve_set_property;
+  klass->get_property = gst_video_convolve_get_property;
+  klass->dispatch_properties_changed =
+      gst_video_convolve_dispatch_properties_changed;
+
+  gst_video_convolve_values_init (&defaults);
+  for (guint i = 0; i < G_N_ELEMENTS (properties); i++)
+    g_object_class_install_property (klass, i + 1,
+        make_spec (&properties[i], &defaults));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Between matrices and the arrays of GStreamer's property values. */
+#pragma once
+
+#include "core/matrix.h"
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* A matrix from an array of rows of numbers of any kind. Refuses what is empty, ragged, too large or not a number, and
+ * names row and column. */
+ConvolveMatrix *gst_video_convolve_matrix_from_rows (const GValue * value, GError ** error);
+/* A matrix of one row, or of one column, from an array of numbers. */
+ConvolveMatrix *gst_video_convolve_matrix_from_line (const GValue * value, gboolean column, GError ** error);
+/* The other way; value is an empty GST_TYPE_ARRAY, and stays so for no matrix. */
+void gst_video_convolve_matrix_to_rows (const ConvolveMatrix * matrix, GValue * value);
+void gst_video_convolve_matrix_to_line (const ConvolveMatrix * matrix, GValue * value);
+
+G_END_DECLS

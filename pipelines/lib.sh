@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Shell functions shared by the scripts in pipelines/ and tests/. Source it with $root set to the top of the source
+# tree; it sets $build, the build folder (CONVOLVE_BUILD overrides it).
+# shellcheck shell=sh disable=SC2034
+
+root=${root:?set root before sourcing lib.sh}
+build=${CONVOLVE_BUILD:-$root/build}
+# CONVOLVE_AS_BUILT set: nothing is installed or built; the tests use what their own build made.
+
+# Debian's packages, by what needs them.
+packages_build='gcc libc6-dev meson ninja-build pkg-config python3
+  libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev'
+packages_run='gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
+  gstreamer1.0-plugins-bad gstreamer1.0-libav'
+packages_test='valgrind indent clang-format shellcheck python3-pip binutils'
+
+say () {
+  printf '%s\n' "$*"
+}
+
+fail () {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+# Installs those of the packages that are missing. Asks only dpkg when nothing is.
+need_packages () {
+  [ -z "${CONVOLVE_AS_BUILT:-}" ] || return 0
+  if ! command -v dpkg-query >/dev/null; then
+    say "Not a Debian system: these packages or their like must be there already:" "$@"
+    return 0
+  fi
+  missing=
+  for package in "$@"; do
+    case $(dpkg-query -W -f='${db:Status-Status} ' "$package" 2>/dev/null) in
+      installed\ * | *\ installed\ *) ;;
+      *) missing="$missing $package" ;;
+    esac
+  done
+  [ -n "$missing" ] || return 0
+
+  say "Installing:$missing"
+  if [ "$(id -u)" = 0 ]; then
+    as_root=
+  elif command -v sudo >/dev/null; then
+    as_root=sudo
+  else
+    fail "These packages are missing and neither root nor sudo is at hand:$missing"
+  fi
+  $as_root apt-get update -q || say "apt-get update failed; trying with the lists that are there"
+  # shellcheck disable=SC2086
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing \
+    || fail "Could not install:$missing"
+}
+
+# Makes or updates the build folder $1; further arguments go to meson setup the first time.
+build_tree () {
+  [ -z "${CONVOLVE_AS_BUILT:-}" ] || return 0
+  folder=$1
+  shift
+  if [ ! -f "$folder/build.ninja" ]; then
+    meson setup "$folder" "$root" "$@" || return 1
+  fi
+  meson compile -C "$folder"
+}
+
+# The plugin of the build folder first, an installed one otherwise. Keeps a registry of its own, so that the user's
+# is left alone.
+use_plugin () {
+  if [ -f "$build/gst/libgstconvolve.so" ]; then
+    export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+    export GST_REGISTRY="$build/pipelines.registry"
+  fi
+  if ! gst-inspect-1.0 videoconvolve >/dev/null 2>&1; then
+    fail "The element videoconvolve was not found. Run ./pipelines/demo.sh once: it installs what is" \
+      "missing and builds."
+  fi
+}
+
+# Sets $kind to file, camera or test, from the first argument of a script.
+choose_input () {
+  input=${1:-test}
+  case $input in
+    camera | test) kind=$input ;;
+    *) kind='file' ;;
+  esac
+  case $kind in
+    camera)
+      camera=${CAMERA:-/dev/video0}
+      [ -c "$camera" ] || fail "There is no camera at $camera. Plug one in, name another one as in" \
+        "CAMERA=/dev/video2, or use 'test' or a file instead."
+      [ -r "$camera" ] && [ -w "$camera" ] || fail "$camera may not be opened by this user. Add the user to the" \
+        "group 'video' and log in anew, or run as root."
+      ;;
+    file)
+      [ -f "$input" ] && [ -r "$input" ] || fail "'$input' is not a file that can be read. Give a video file," \
+        "'camera' or 'test'."
+      ;;
+  esac
+}
+
+# Sets $encode, the end of a pipeline that writes a file (append location=...), and $suffix, that file's ending.
+choose_encoder () {
+  if gst-inspect-1.0 openh264enc >/dev/null 2>&1; then
+    encode='videoconvert ! video/x-raw,format=I420 ! openh264enc complexity=low multi-thread=0
+      rate-control=quality bitrate=6000000 ! h264parse ! mp4mux ! filesink'
+    suffix=mp4
+  else
+    encode='videoconvert ! jpegenc quality=90 ! matroskamux ! filesink'
+    suffix=mkv
+  fi
+}
+
+# The words as a line that a shell reads back as the same words.
+quote_words () {
+  for word in "$@"; do
+    case $word in
+      '' | *[!A-Za-z0-9_=./,:@-]*) printf "'%s' " "$(printf %s "$word" | sed "s/'/'\\\\''/g")" ;;
+      *) printf '%s ' "$word" ;;
+    esac
+  done
+  printf '\n'
+}
+
+# launch PART...: runs gst-launch-1.0 with some parts replaced:
+#   @input     raw video of the chosen input, cut after $FRAMES frames (0 or unset: all of it)
+#   @display   a window, or where there is no display (or HEADLESS is set) a sink that drops the frames; SINK names
+#              another sink
+# $PROGRESS is a label: the frames that pass `identity name=progress silent=false` are counted and shown with it.
+# $COMMANDS is a file that gets the line as well.
+launch () {
+  for part in "$@"; do
+    case $part in
+      @input)
+        case $kind in
+          file)
+            set -- "$@" filesrc "location=$input" ! \
+              decodebin 'caps=video/x-raw(ANY)' expose-all-streams=false ! videoconvert
+            ;;
+          camera) set -- "$@" v4l2src "device=$camera" ! decodebin ! videoconvert ;;
+          test)
+            set -- "$@" videotestsrc pattern=smpte horizontal-speed=4 ! \
+              "video/x-raw,format=I420,width=${WIDTH:-1280},height=${HEIGHT:-720},framerate=30/1"
+            ;;
+        esac
+        [ "${FRAMES:-0}" = 0 ] || set -- "$@" ! identity "eos-after=$FRAMES"
+        ;;
+      @display)
+        if [ -n "${SINK:-}" ]; then
+          # shellcheck disable=SC2086
+          set -- "$@" $SINK
+        elif [ -n "${HEADLESS:-}" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+          set -- "$@" fakesink sync=false
+        else
+          set -- "$@" autovideosink
+        fi
+        ;;
+      *) set -- "$@" "$part" ;;
+    esac
+    shift
+  done
+  [ -z "${COMMANDS:-}" ] || quote_words gst-launch-1.0 -e "$@" >>"$COMMANDS"
+  if [ -n "${PROGRESS:-}" ]; then
+    python3 "$root/pipelines/progress.py" "$PROGRESS" gst-launch-1.0 -e "$@"
+  else
+    gst-launch-1.0 -e "$@"
+  fi
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs one of the scripts in pipelines/ on a few frames of the moving test picture, with no display.
+
+    smoke.py SCRIPT FOLDER-FOR-OUTPUT
+
+Passes if as many frames arrive as went in, not all alike; a script that writes a file is judged by what a decoder finds
+in it. demo.sh must leave everything that it names."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+FRAMES = 12
+
+
+def fail(*text):
+    print("FAILED:", *text)
+    sys.exit(1)
+
+
+def count_frames(lines, what, expected=FRAMES):
+    """Lines of checksumsink: time stamp and checksum."""
+    sums = re.findall(r"^\d+:\d\d:\d\d\.\d+ ([0-9a-f]{32})$", lines, re.M)
+    if len(sums) != expected:
+        fail(f"{what}: {len(sums)} frames, expected {expected}\n{lines}")
+    if len(set(sums)) < 2:
+        fail(f"{what}: all frames are alike")
+    print(f"{what}: {len(sums)} frames, {len(set(sums))} different")
+
+
+def check_video(path):
+    command = ["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "decodebin", "!", "checksumsink", "hash=md5"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        fail(path, result.stderr)
+    count_frames(result.stdout, os.path.basename(path))
+
+
+def main():
+    script, folder = sys.argv[1], sys.argv[2]
+    name = os.path.splitext(os.path.basename(script))[0]
+    for program in ("gst-launch-1.0", "gst-inspect-1.0"):
+        if not shutil.which(program):
+            print("SKIP:", program, "is not installed")
+            sys.exit(77)
+    for element in ("checksumsink", "compositor", "videoscale", "pngenc", "multifilesink", "textoverlay"):
+        if subprocess.run(["gst-inspect-1.0", element], capture_output=True).returncode:
+            print("SKIP: the element", element, "is not installed")
+            sys.exit(77)
+
+    out = os.path.join(folder, name)
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    env = dict(os.environ, FRAMES=str(FRAMES), WIDTH="320", HEIGHT="180", OUT=out, SINK="checksumsink hash=md5",
+               CONVOLVE_AS_BUILT="yes")
+    result = subprocess.run([script, "test"], env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if result.returncode:
+        fail(f"exit status {result.returncode}\n{result.stdout}\n{result.stderr}")
+
+    files = sorted(os.listdir(out))
+    videos = [f for f in files if f.endswith((".mp4", ".mkv"))]
+    if name == "demo":
+        for wanted in ("before-after.png", "commands.txt"):
+            if wanted not in files or not os.path.getsize(os.path.join(out, wanted)):
+                fail(wanted, "is missing; there are", files)
+        if len(videos) != 5 or result.stdout.count(f"{FRAMES} frames") != 5:
+            fail("five filters should have run\n", result.stdout)
+    elif name == "sharpen-file":
+        if len(videos) != 1:
+            fail("no video was written")
+    else:
+        count_frames(result.stdout, name)
+    for video in videos:
+        check_video(os.path.join(out, video))
+
+
+if __name__ == "__main__":
+    main()

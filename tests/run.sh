@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Installs what is missing, builds, and runs the tests; needs Debian 12 and root or sudo.
+#   ./tests/run.sh           every set-up: plain, leaks, valgrind, and a build with sanitizers
+#   ./tests/run.sh --quick   the plain suite alone
+# The last line is "N passed, N failed, N skipped"; the exit status is 0 only if nothing failed.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=pipelines/lib.sh
+. "$root/pipelines/lib.sh"
+sanitized=$build-asan
+# Suites that start other programs or look at the source tree; under a leak check or a sanitizer they tell nothing new.
+outside='--no-suite style --no-suite pipelines --no-suite validate'
+
+quick=
+case ${1:-} in
+  '') ;;
+  --quick) quick=yes ;;
+  *) sed -n '3,6s/^# //p' "$0"; exit 2 ;;
+esac
+
+passed=0
+failed=0
+skipped=0
+finished=
+summarize () {
+  status=$?
+  [ -n "$finished" ] || failed=$((failed + 1))
+  say "$passed passed, $failed failed, $skipped skipped"
+  [ "$status" != 0 ] || [ "$failed" = 0 ] || status=1
+  exit "$status"
+}
+trap summarize EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# suite LABEL FOLDER ARGUMENT...: one run of meson test, its figures added to the sums. Arguments go to meson test.
+suite () {
+  label=$1
+  folder=$2
+  shift 2
+  say "" "== $label"
+  output=$folder/run-$label.txt
+  { meson test -C "$folder" --no-rebuild --print-errorlogs "$@" && echo 0 || echo $?; } 2>&1 | tee "$output"
+  status=$(tail -n 1 "$output")
+  # shellcheck disable=SC2046
+  set -- $(awk '/^(Ok|Expected Fail): +[0-9]+/ { ok += $NF } /^Skipped: +[0-9]+/ { skip += $NF }
+    /^(Fail|Unexpected Pass|Timeout): +[0-9]+/ { bad += $NF } END { print ok + 0, bad + 0, skip + 0 }' "$output")
+  passed=$((passed + $1))
+  failed=$((failed + $2))
+  skipped=$((skipped + $3))
+  if [ "$2" = 0 ] && [ "$status" != 0 ]; then
+    say "meson test ended with status $status"
+    failed=$((failed + 1))
+  elif [ "$1" = 0 ] && [ "$2" = 0 ]; then
+    say "No test of '$label' ran"
+    failed=$((failed + 1))
+  fi
+}
+
+# shellcheck disable=SC2086
+need_packages $packages_build $packages_run $packages_test
+build_tree "$build"
+suite plain "$build"
+if [ -z "$quick" ]; then
+  # shellcheck disable=SC2086
+  {
+    suite leaks "$build" --setup leaks --suite element
+    suite valgrind "$build" --setup valgrind --suite unit --suite element
+    build_tree "$sanitized" -Db_sanitize=address,undefined -Db_lundef=false
+    suite sanitizers "$sanitized" --setup sanitizers $outside
+  }
+fi
+
+finished=yes
+[ "$failed" = 0 ]

@@ -9,7 +9,9 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 choose_input "${1:-}"
 use_plugin
 
-# The queue lets the camera go on while a frame is filtered; leaky drops old frames rather than falling behind.
+# A test picture comes at its own pace as well, as a camera's does. The queue lets the camera go on while a frame is
+# filtered; leaky drops old frames rather than falling behind.
+LIVE=true
 launch @input ! queue max-size-buffers=2 leaky=downstream ! \
   videoconvolve filter=gaussian sigma="${SIGMA:-4}" ! \
   videoconvert ! @display

@@ -102,8 +102,9 @@ choose_input () {
 # Sets $encode, the end of a pipeline that writes a file (append location=...), and $suffix, that file's ending.
 choose_encoder () {
   if gst-inspect-1.0 openh264enc >/dev/null 2>&1; then
-    encode='videoconvert ! video/x-raw,format=I420 ! openh264enc complexity=low multi-thread=0
-      rate-control=quality bitrate=6000000 ! h264parse ! mp4mux ! filesink'
+    # The encoder fails, without an error, on odd sizes: those become even.
+    encode='videoconvert ! videoscale ! video/x-raw,format=I420,width=[2,8192,2],height=[2,8192,2] !
+      openh264enc complexity=low multi-thread=0 rate-control=quality bitrate=6000000 ! h264parse ! mp4mux ! filesink'
     suffix=mp4
   else
     encode='videoconvert ! jpegenc quality=90 ! matroskamux ! filesink'
@@ -113,13 +114,15 @@ choose_encoder () {
 
 # The words as a line that a shell reads back as the same words.
 quote_words () {
+  line=
   for word in "$@"; do
     case $word in
-      '' | *[!A-Za-z0-9_=./,:@-]*) printf "'%s' " "$(printf %s "$word" | sed "s/'/'\\\\''/g")" ;;
-      *) printf '%s ' "$word" ;;
+      ! ) ;;
+      '' | *[!A-Za-z0-9_=./,:@-]*) word="'$(printf %s "$word" | sed "s/'/'\\\\''/g")'" ;;
     esac
+    line="$line${line:+ }$word"
   done
-  printf '\n'
+  say "$line"
 }
 
 # launch PART...: runs gst-launch-1.0 with some parts replaced:
@@ -139,11 +142,12 @@ launch () {
             ;;
           camera) set -- "$@" v4l2src "device=$camera" ! decodebin ! videoconvert ;;
           test)
-            set -- "$@" videotestsrc pattern=smpte horizontal-speed=4 ! \
+            set -- "$@" videotestsrc pattern=smpte horizontal-speed=4 "is-live=${LIVE:-false}" ! \
               "video/x-raw,format=I420,width=${WIDTH:-1280},height=${HEIGHT:-720},framerate=30/1"
             ;;
         esac
-        [ "${FRAMES:-0}" = 0 ] || set -- "$@" ! identity "eos-after=$FRAMES"
+        # identity ends the stream in place of the frame that it counts to.
+        [ "${FRAMES:-0}" = 0 ] || set -- "$@" ! identity "eos-after=$((FRAMES + 1))"
         ;;
       @display)
         if [ -n "${SINK:-}" ]; then

@@ -193,6 +193,8 @@ operation_merge (ConvolveOperation * operation, GError ** error)
   zeros = g_new0 (gdouble, (gsize) width * height);
   matrix = convolve_matrix_new (width, height, zeros);
   for (guint i = 0; i < operation->n_terms; i++) {
+    /* Where terms cancel out, the method must not change what they are. */
+    operation->has_negative |= term_has_negative (&operation->term[i]);
     add_term (matrix, &operation->term[i]);
     term_clear (&operation->term[i]);
   }

@@ -4,7 +4,7 @@
 
     clips.py FOLDER-FOR-CLIPS
 
-Every clip must come out of a filter with as many frames as it has, each with its own time stamps. The frames of the
+Every clip must come out of a filter with as many frames as it has, at the same times, each changed. The frames of the
 small clips are compared with what docs/filters.md says, sample by sample (within 1). Exit status 77 if the
 clips or the programs can't be had."""
 import importlib.util
@@ -38,9 +38,9 @@ def source(clip):
 
 
 def stamps(clip, *filters):
-    """One entry a frame: presentation time and duration."""
-    text = gst("-v", *source(clip), "!", *filters, "identity", "name=last", "silent=false", "!", "fakesink")
-    return re.findall(r":last: last-message = chain.*?pts: ([^,]+), duration: ([^,]+),", text)
+    """Presentation time and checksum of every frame."""
+    text = gst("-q", *source(clip), "!", *filters, "checksumsink", "hash=md5")
+    return re.findall(r"^(\d+:\d\d:\d\d\.\d+) ([0-9a-f]{32})$", text, re.M)
 
 
 def clip_size(clip):
@@ -50,8 +50,8 @@ def clip_size(clip):
 
 
 def raw_frames(clip, path, size, count, *filters):
-    """The first frames as lists of planes; a plane is a list of rows of bytes."""
-    gst(*source(clip), "!", "identity", f"eos-after={count}", "!", *filters, "filesink", f"location={path}")
+    """The first count frames as lists of planes; a plane is a list of rows of bytes."""
+    gst(*source(clip), "!", "identity", f"eos-after={count + 1}", "!", *filters, "filesink", f"location={path}")
     width, height = size
     planes = [(width, height)] + [((width + 1) // 2, (height + 1) // 2)] * 2
     with open(path, "rb") as file:
@@ -60,10 +60,11 @@ def raw_frames(clip, path, size, count, *filters):
     strides = [-(-w // 4) * 4 for w, _ in planes]
     rows = [-(-height // 2) * 2] + [(-(-height // 2) * 2) // 2] * 2
     frame_bytes = sum(s * r for s, r in zip(strides, rows))
-    if len(data) < frame_bytes or len(data) % frame_bytes:
-        sys.exit(f"FAILED: {path} has {len(data)} bytes, which is no number of {width}x{height} frames")
+    # A decoder may push a frame too many before it learns that the stream ended.
+    if len(data) < count * frame_bytes or len(data) % frame_bytes:
+        sys.exit(f"FAILED: {path} has {len(data)} bytes, not {count} frames of {width}x{height}")
     frames = []
-    for start in range(0, len(data), frame_bytes):
+    for start in range(0, count * frame_bytes, frame_bytes):
         frame, at = [], start
         for (w, h), stride, n in zip(planes, strides, rows):
             frame.append([data[at + y * stride:at + y * stride + w] for y in range(h)])
@@ -129,8 +130,6 @@ def check_pixels(clip, size, work):
     before = raw_frames(clip, os.path.join(work, "before.raw"), size, CHECKED_FRAMES)
     for settings, reference in FILTERS:
         after = raw_frames(clip, os.path.join(work, "after.raw"), size, CHECKED_FRAMES, "videoconvolve", *settings, "!")
-        if len(after) != len(before):
-            sys.exit(f"FAILED: {settings}: {len(after)} frames, not {len(before)}")
         worst = 0.0
         for n, (old, new) in enumerate(zip(before, after)):
             for p, (plane, result) in enumerate(zip(old, new)):
@@ -157,6 +156,8 @@ def main():
         skip(reason)
     decoders = [subprocess.run(["gst-inspect-1.0", d], capture_output=True).returncode == 0
                 for d in ("avdec_h264", "openh264dec")]
+    if subprocess.run(["gst-inspect-1.0", "checksumsink"], capture_output=True).returncode:
+        skip("the element checksumsink is not installed")
     if not any(decoders):
         skip("no H.264 decoder is installed")
 
@@ -167,8 +168,10 @@ def main():
         before = stamps(clip)
         after = stamps(clip, "videoconvolve", "filter=gaussian", "sigma=2", "!")
         print(f"{os.path.basename(clip)}: {size[0]}x{size[1]}, {len(before)} frames")
-        if not before or before != after:
+        if not before or [time for time, _ in before] != [time for time, _ in after]:
             sys.exit(f"FAILED: {len(before)} frames went in, {len(after)} came out, or time stamps differ")
+        if set(before) & set(after):
+            sys.exit("FAILED: a frame came out as it went in")
         if size[0] * size[1] <= 352 * 288:
             with tempfile.TemporaryDirectory(dir=folder) as work:
                 check_pixels(clip, size, work)

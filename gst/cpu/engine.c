@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "engine.h"
+
+static inline guint8 *
+at (const CpuPiece * piece, gsize place)
+{
+  return piece->memory + place;
+}
+
+/* ---- the ring ---- */
+
+static inline guint8 *
+ring_row (const CpuPiece * piece, const CpuTerm * term, guint slot)
+{
+  return at (piece, term->ring) + slot * term->ring_pitch;
+}
+
+/* Row y, once loaded, goes to slot of the rings of all terms. */
+static void
+fill_slot (const CpuPiece * piece, gint y, guint slot)
+{
+  const CpuStep *step = piece->step;
+  const CpuKernels *kernels = step->kernels;
+  gsize pixel = step->sum_lanes * kernels->real_bytes;
+  gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
+  guint8 *row = NULL;
+
+  /* Direct terms share a ring of the rows themselves. */
+  for (guint i = 0; i < step->n_terms; i++)
+    if (!step->term[i].separable && !step->term[i].streamed)
+      row = ring_row (piece, &step->term[i], slot);
+  if (row == NULL)
+    row = at (piece, step->memory.padded);
+  convolve_cpu_piece_load_window_row (piece, y, row);
+
+  for (guint i = 0; i < step->n_terms; i++) {
+    const CpuTerm *term = &step->term[i];
+
+    if (term->separable)
+      kernels->row (row + term->x_first * pixel, ring_row (piece, term, slot),
+          samples, step->sum_lanes, term->x_weights, term->x_taps);
+  }
+}
+
+static gboolean
+has_ring (const CpuStep * step)
+{
+  for (guint i = 0; i < step->n_terms; i++)
+    if (!step->term[i].streamed)
+      return TRUE;
+  return FALSE;
+}
+
+/* Slot of row y of the window. The slot after the picture's rows holds the
+ * constant where the ring holds the whole picture. */
+static guint
+slot_of (const CpuPiece * piece, gint y)
+{
+  const CpuStep *step = piece->step;
+  const ConvolvePass *pass = step->pass;
+
+  if (!step->whole)
+    return (y - (piece->y0 - (gint) step->above)) % step->slots;
+  y = convolve_border_map (pass->border, y, pass->height);
+  return y < 0 ? pass->height : y;
+}
+
+/* Loads rows from *next to the last one that is wanted. */
+static void
+advance (const CpuPiece * piece, gint * next, gint last)
+{
+  for (; *next <= last; (*next)++)
+    fill_slot (piece, *next, slot_of (piece, *next));
+}
+
+static void
+fill_whole (const CpuPiece * piece)
+{
+  const ConvolvePass *pass = piece->step->pass;
+
+  for (gint y = 0; y < pass->height; y++)
+    fill_slot (piece, y, y);
+  if (pass->border == CONVOLVE_BORDER_CONSTANT)
+    fill_slot (piece, -1, pass->height);
+}
+
+/* ---- sums ---- */
+
+static void
+set_taps (const CpuPiece * piece, const CpuTerm * term, const CpuGroup * group,
+    const void *const *window, CpuTaps * taps)
+{
+  gsize real = piece->step->kernels->real_bytes;
+  const CpuTapPlace *tap = term->tap + group->first;
+  const void **places = (const void **) at (piece, piece->step->memory.at);
+  guint n = group->n0 + group->n01 + group->n1;
+
+  for (guint i = 0; i < n; i++)
+    places[i] = (const guint8 *) window[tap[i].row] + tap[i].offset * real;
+  taps->n0 = group->n0;
+  taps->n01 = group->n01;
+  taps->n1 = group->n1;
+  taps->at = places;
+  taps->weights = (const guint8 *) term->weights + 2 * group->first * real;
+}
+
+/* The term's sums for rows y and y + 1, to sums; dst, if not NULL, takes the
+ * finished samples instead. */
+static void
+sum_term (const CpuPiece * piece, const CpuTerm * term, gint y,
+    void *const sums[2], gboolean add, guint8 * const *dst)
+{
+  const CpuStep *step = piece->step;
+  gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
+  const void **window = (const void **) at (piece, step->memory.window);
+  guint rows = step->above + step->below + 2, loaded = rows;
+  gint first = y - (gint) step->above;
+
+  for (guint k = 0; k < rows; k++)
+    window[k] = term->streamed ? at (piece, step->memory.padded) :
+        ring_row (piece, term, slot_of (piece, first + (gint) k));
+  for (guint g = 0; g < term->n_groups; g++) {
+    const CpuGroup *group = &term->group[g];
+    CpuTaps taps;
+
+    if (term->streamed && group->row != loaded) {
+      loaded = group->row;
+      convolve_cpu_piece_load_window_row (piece, first + (gint) loaded,
+          at (piece, step->memory.padded));
+    }
+    set_taps (piece, term, group, window, &taps);
+    if (dst != NULL && g + 1 == term->n_groups)
+      step->kernels->sum_store (&taps, add ? (const void *const *) sums : NULL,
+          dst, samples, &step->sink);
+    else
+      step->kernels->sum (&taps, sums, samples, add);
+    add = TRUE;
+  }
+}
+
+/* ---- output rows ---- */
+
+static gboolean
+writes_frame (const CpuPiece * piece)
+{
+  return piece->level + 1 == piece->step->n_levels;
+}
+
+static guint8 *
+frame_pixels (const CpuPiece * piece, const ConvolveFrame * frame, gint y)
+{
+  const ConvolvePass *pass = piece->step->pass;
+
+  return convolve_cpu_frame_row (pass, frame, pass->layout.plane, y)
+      + (gsize) piece->x0 * pass->layout.pixel_step;
+}
+
+/* Where kernels put the samples of output row y + i. */
+static guint8 *
+store_row (const CpuPiece * piece, gint y, guint i)
+{
+  if (piece->step->samples.dense && y + (gint) i < piece->y1)
+    return frame_pixels (piece, piece->out, y + i);
+  return at (piece, piece->step->memory.words[1 + i]);
+}
+
+/* What is not filtered, and what kernels cannot write in place. */
+static void
+complete_row (const CpuPiece * piece, gint y, guint i)
+{
+  const CpuStep *step = piece->step;
+  const ConvolvePass *pass = step->pass;
+  gsize pixels = piece->x1 - piece->x0;
+  const guint8 *in = frame_pixels (piece, piece->in, y + i);
+  guint8 *out = frame_pixels (piece, piece->out, y + i);
+
+  if (!step->samples.dense) {
+    convolve_cpu_samples_scatter (&step->samples, pass->component,
+        (const guint16 *) at (piece, step->memory.words[1 + i]), in, out,
+        pixels);
+  } else if (step->masks != NULL) {
+    const guint8 *keep = step->masks
+        + (gsize) piece->x0 * pass->layout.pixel_step;
+
+    step->isa->blend (out, in, keep, keep + step->row_bytes,
+        keep + 2 * step->row_bytes, pixels * pass->layout.pixel_step);
+  }
+}
+
+/* From the terms' sums to a row of the frame or of the next iteration. */
+static void
+finish_row (const CpuPiece * piece, gint y, guint i)
+{
+  const CpuStep *step = piece->step;
+  const CpuMemory *memory = &step->memory;
+  gsize pixels = piece->x1 - piece->x0;
+  const void *t0 = at (piece, memory->sum[0][i]);
+  const void *t1 = step->join.kind == CPU_JOIN_MAGNITUDE ?
+      at (piece, memory->sum[1][i]) : t0;
+  void *input = at (piece, memory->input[i]);
+  void *result = at (piece, memory->result[i]);
+
+  if (step->wants_input)
+    convolve_cpu_piece_load_input (piece, y + i, input);
+  step->kernels->join (&step->join, t0, t1, input, result, pixels);
+  if (writes_frame (piece)) {
+    step->kernels->store (result, store_row (piece, y, i),
+        pixels * step->lanes, &step->sink);
+    complete_row (piece, y, i);
+  } else {
+    gsize pixel = step->lanes * step->kernels->real_bytes;
+
+    memcpy (convolve_cpu_picture_row (step, piece->level, y + i)
+        + piece->x0 * pixel, result, pixels * pixel);
+  }
+}
+
+static void
+run_rows (const CpuPiece * piece, gint y)
+{
+  const CpuStep *step = piece->step;
+  guint rows = MIN (2, piece->y1 - y);
+  guint8 *dst[2] = { NULL, NULL };
+
+  if (step->fused)
+    for (guint i = 0; i < 2; i++)
+      dst[i] = store_row (piece, y, i);
+  for (guint t = 0; t < step->n_terms; t++) {
+    gboolean first = t == 0 || !step->add_terms;
+    gboolean last = t + 1 == step->n_terms;
+    const gsize *sum = step->memory.sum[step->add_terms ? 0 : t];
+    void *sums[2] = { at (piece, sum[0]), at (piece, sum[1]) };
+
+    sum_term (piece, &step->term[t], y, sums, !first,
+        step->fused && last ? dst : NULL);
+  }
+  for (guint i = 0; i < rows; i++) {
+    if (step->fused)
+      complete_row (piece, y, i);
+    else
+      finish_row (piece, y, i);
+  }
+}
+
+static void
+run_filter (const CpuPiece * piece)
+{
+  const CpuStep *step = piece->step;
+  gboolean ring = has_ring (step);
+  gint next = piece->y0 - (gint) step->above;
+
+  convolve_cpu_piece_map_borders (piece);
+  if (ring && step->whole)
+    fill_whole (piece);
+  for (gint y = piece->y0; y < piece->y1; y += 2) {
+    if (ring && !step->whole)
+      advance (piece, &next, MIN (y + 1, piece->y1 - 1) + (gint) step->below);
+    run_rows (piece, y);
+  }
+}
+
+static void
+run_copy (const CpuPiece * piece)
+{
+  const CpuStep *step = piece->step;
+  const ConvolvePass *pass = step->pass;
+  gsize pixels = piece->x1 - piece->x0;
+
+  for (gint y = piece->y0; y < piece->y1; y++) {
+    if (!step->samples.dense)
+      convolve_cpu_samples_scatter (&step->samples, pass->component, NULL,
+          frame_pixels (piece, piece->in, y),
+          frame_pixels (piece, piece->out, y), pixels);
+    else
+      complete_row (piece, y, 0);
+  }
+}
+
+void
+convolve_cpu_engine_run (const CpuStep * step, guint level, guint item,
+    const ConvolveFrame * in, const ConvolveFrame * out, guint8 * memory)
+{
+  const ConvolvePass *pass = step->pass;
+  guint strip = item % step->n_strips, band = item / step->n_strips;
+  CpuPiece piece = {
+    .step = step,
+    .level = level,
+    .in = in,
+    .out = out,
+    .memory = memory,
+  };
+
+  piece.x0 = strip * step->strip;
+  piece.x1 = MIN (piece.x0 + (gint) step->strip, pass->width);
+  piece.y0 = band * step->band;
+  piece.y1 = MIN (piece.y0 + (gint) step->band, pass->height);
+  if (step->n_terms > 0)
+    run_filter (&piece);
+  else
+    run_copy (&piece);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The vector code of the CPU backend: loops over the samples of rows, once for each instruction set and precision.
+ *
+ * A working row holds samples of "real" type (float or double, by the precision), the components of a pixel side by
+ * side: its lanes. Working rows are CPU_SLACK samples longer than their content, before the end of which kernels may
+ * read and write as they like; what they read from and write to pictures is never more than n samples. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* The widest step of any kernel, in samples. */
+#define CPU_SLACK 128
+/* Patterns (one number a lane, repeated) are lanes x CPU_PATTERN long. */
+#define CPU_PATTERN 64
+#define CPU_MAX_LANES 5         /* four components, and alpha of another plane */
+/* So many products are added up in one go at most; longer sums are sums of such sums, since the roundings of n equal
+ * terms all go the same way and come to n / 2 times the last bit. */
+#define CPU_GROUP 80
+
+/* How words of 16 bits are stored: value = ((swapped word) >> shift) & mask. */
+typedef struct {
+  guint16 mask;
+  guint8 shift;
+  guint8 swap;                  /* bytes in the other order than the machine's */
+} CpuWord;
+
+/* A sum over samples at any places, for two output rows at a time:
+ *   out0[i] = sum of weights[2 t] x at[t][i],  out1[i] = sum of weights[2 t + 1] x at[t][i]
+ * Taps are sorted: n0 that only out0 needs, then n01 for both, then n1 for out1 alone. */
+typedef struct {
+  guint n0, n01, n1;
+  const void *const *at;
+  const void *weights;
+} CpuTaps;
+
+/* From a working row to samples of a picture. */
+typedef struct {
+  guint bytes;                  /* of a sample: 1 or 2 */
+  CpuWord word;                 /* for 2 bytes */
+  guint period;                 /* lanes x CPU_PATTERN */
+  gboolean uniform;             /* all patterns have the same numbers for all lanes, gain is 1 */
+  const void *gain, *offset, *lo, *hi;  /* patterns */
+} CpuSink;
+
+/* What joins the sums of the terms, for the operations that are not one plain sum. */
+typedef enum {
+  CPU_JOIN_SUM,                 /* t0 */
+  CPU_JOIN_MAGNITUDE,
+  CPU_JOIN_UNSHARP,
+  CPU_JOIN_WEIGHTED,            /* sum x t0 / t0[alpha] */
+} CpuJoinKind;
+
+typedef struct {
+  CpuJoinKind kind;
+  guint lanes, sum_lanes;       /* of v and out; of t0 and t1 */
+  guint alpha;                  /* WEIGHTED: the lane of t0 that is the divisor */
+  gdouble amount, sum;
+  guint period;
+  const void *gain, *offset, *threshold;
+  guint8 keep[CPU_MAX_LANES];   /* lanes that stay v */
+  gboolean keeps;
+} CpuJoin;
+
+typedef struct {
+  guint real_bytes;
+
+  /* n samples of a picture to a working row. */
+  void (*load_u8) (const guint8 * raw, void *x, gsize n);
+  void (*load_u16) (const guint8 * raw, void *x, gsize n, const CpuWord * word);
+  /* out[i] = sum of w[k] x x[i + k step], k = 0 .. taps - 1. */
+  void (*row) (const void *x, void *out, gsize n, guint step, const void *w, guint taps);
+  /* The sum of taps to two working rows; plus these rows if add. */
+  void (*sum) (const CpuTaps * taps, void *const out[2], gsize n, gboolean add);
+  /* The same with part (two working rows, or NULL) added, then gain, offset, clamp, rounding, to two picture rows. */
+  void (*sum_store) (const CpuTaps * taps, const void *const part[2], guint8 * const dst[2], gsize n,
+      const CpuSink * sink);
+  /* Clamp and rounding of a working row; gain and offset have been applied. */
+  void (*store) (const void *x, guint8 * dst, gsize n, const CpuSink * sink);
+  /* out = offset + gain x joined terms, for n pixels; lanes kept and samples without weight are v. */
+  void (*join) (const CpuJoin * join, const void *t0, const void *t1, const void *v, void *out, gsize n);
+  /* Every lane but alpha times alpha, in place. */
+  void (*premultiply) (void *x, gsize n, guint lanes, guint alpha);
+  /* out = v x a in lanes 0 .. lanes - 1, a in lane lanes. */
+  void (*weigh) (const void *v, const void *a, void *out, gsize n, guint lanes);
+} CpuKernels;
+
+typedef struct {
+  const gchar *name;            /* "AVX2" */
+  CpuKernels single, full;      /* float, double */
+  /* d = (d & keep) | (s & copy) | fill, byte by byte. */
+  void (*blend) (guint8 * d, const guint8 * s, const guint8 * keep, const guint8 * copy, const guint8 * fill, gsize n);
+} CpuIsa;
+
+/* The best that this machine runs; the environment variable CONVOLVE_CPU (baseline, avx2 or avx512) may ask for a lesser one. */
+const CpuIsa *convolve_cpu_isa (void);
+
+/* Those of this build. */
+extern const CpuIsa convolve_cpu_isa_baseline;
+extern const CpuIsa convolve_cpu_isa_avx2;
+extern const CpuIsa convolve_cpu_isa_avx512;
+
+G_END_DECLS

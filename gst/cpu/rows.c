@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The rows that go into a window: read from the frame or from the iteration
+ * before, weighed by alpha, and continued outside the picture. */
+#include "config.h"
+
+#include <string.h>
+
+#include "engine.h"
+
+/* What stands for a pixel outside: a pixel of the row that was loaded, the
+ * constant, or one of the picture that was not loaded, FAR - x. */
+enum
+{ CONSTANT = -1, FAR = -2 };
+
+static inline guint8 *
+at (const CpuPiece * piece, gsize place)
+{
+  return piece->memory + place;
+}
+
+/* Pixels x .. x + n - 1 of row y as they are. */
+static void
+load_pixels (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
+{
+  const CpuStep *step = piece->step;
+  gsize pixel = step->lanes * step->kernels->real_bytes;
+
+  if (piece->level > 0) {
+    memcpy (to, convolve_cpu_picture_row (step, piece->level - 1, y)
+        + x * pixel, n * pixel);
+    return;
+  }
+  convolve_cpu_samples_load (&step->samples, step->kernels,
+      convolve_cpu_frame_row (step->pass, piece->in, step->pass->layout.plane,
+          y) + (gsize) x * step->pass->layout.pixel_step, n, to,
+      (guint16 *) at (piece, step->memory.words[0]));
+}
+
+/* ---- alpha of another plane ---- */
+
+/* Samples x .. x + n - 1 of row y of the alpha picture, as doubles. */
+static void
+load_alpha_row (const CpuPiece * piece, gint y, gint x, gsize n, gdouble * to)
+{
+  const CpuStep *step = piece->step, *other = step->alpha_step;
+  const ConvolvePassAlpha *alpha = &step->pass->alpha;
+  const guint8 *row;
+
+  if (piece->level == 0 || other == NULL) {
+    row = convolve_cpu_frame_row (step->pass, piece->in, alpha->layout.plane,
+        y);
+    convolve_cpu_samples_load_component (&step->alpha_samples,
+        alpha->component, sizeof (gdouble),
+        row + (gsize) x * alpha->layout.pixel_step, n, to);
+    return;
+  }
+  row = convolve_cpu_picture_row (other, piece->level - 1, y);
+  for (gsize i = 0; i < n; i++) {
+    gsize k = (x + i) * other->lanes + alpha->component;
+
+    to[i] = other->kernels->real_bytes == sizeof (gfloat) ?
+        ((const gfloat *) row)[k] : ((const gdouble *) row)[k];
+  }
+}
+
+/* The mean of the alpha samples that each pixel covers. */
+static void
+load_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
+{
+  const CpuStep *step = piece->step;
+  const ConvolvePassAlpha *alpha = &step->pass->alpha;
+  gdouble *raw = (gdouble *) at (piece, step->memory.alpha_raw);
+  gint first = x << alpha->w_sub, y_first = y << alpha->h_sub;
+  gint last = MIN ((gint) (x + n) << alpha->w_sub, alpha->width);
+  gint y_last = MIN ((y + 1) << alpha->h_sub, alpha->height);
+  gint covers = 1 << alpha->w_sub;
+
+  for (gsize i = 0; i < n; i++)
+    convolve_cpu_real_set (step->kernels, to, i, 0);
+  for (gint row = y_first; row < y_last; row++) {
+    load_alpha_row (piece, row, first, last - first, raw);
+    for (gsize i = 0; i < n; i++) {
+      gint from = i << alpha->w_sub, end = MIN (from + covers, last - first);
+      gdouble sum = 0;
+
+      for (gint k = from; k < end; k++)
+        sum += raw[k];
+      sum /= (gdouble) (end - from) * (y_last - y_first);
+      if (step->kernels->real_bytes == sizeof (gfloat))
+        ((gfloat *) to)[i] += (gfloat) sum;
+      else
+        ((gdouble *) to)[i] += sum;
+    }
+  }
+}
+
+/* ---- rows with borders ---- */
+
+/* Pixels x .. x + n - 1 of row y as the window wants them. */
+static void
+load_weighed (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
+{
+  const CpuStep *step = piece->step;
+  const CpuKernels *kernels = step->kernels;
+
+  if (step->alpha_apart) {
+    void *plain = at (piece, step->memory.plain);
+    void *alpha = at (piece, step->memory.alpha);
+
+    load_pixels (piece, y, x, n, plain);
+    load_alpha (piece, y, x, n, alpha);
+    kernels->weigh (plain, alpha, to, n, step->lanes);
+    return;
+  }
+  load_pixels (piece, y, x, n, to);
+  if (step->weighted)
+    kernels->premultiply (to, n, step->lanes, step->alpha_lane);
+}
+
+void
+convolve_cpu_piece_map_borders (const CpuPiece * piece)
+{
+  const CpuStep *step = piece->step;
+  gint width = step->pass->width, left = step->left, right = step->right;
+  gint first = MAX (piece->x0 - left, 0), end = MIN (piece->x1 + right, width);
+  gint *index = (gint *) at (piece, step->memory.index);
+
+  for (gint i = 0; i < left + right; i++) {
+    gint x = i < left ? piece->x0 - left + i : piece->x1 + i - left;
+
+    if (x < 0)
+      x = step->outside[left + x];
+    else if (x >= width)
+      x = step->outside[left + x - width];
+    if (x < 0)
+      index[i] = CONSTANT;
+    else if (x >= first && x < end)
+      index[i] = x - piece->x0 + left;
+    else
+      index[i] = FAR - x;
+  }
+}
+
+static void
+copy_pixel (guint8 * to, const guint8 * from, gsize pixel)
+{
+  if (pixel == sizeof (gfloat))
+    memcpy (to, from, sizeof (gfloat));
+  else if (pixel == 4 * sizeof (gfloat))
+    memcpy (to, from, 4 * sizeof (gfloat));
+  else
+    memcpy (to, from, pixel);
+}
+
+/* Fills the pixels at .. at + n - 1 of a loaded row, which lie outside the
+ * picture, by the index that starts at index. */
+static void
+extend (const CpuPiece * piece, gint y, guint8 * row, gint place,
+    const gint * index, gint n)
+{
+  const CpuStep *step = piece->step;
+  gsize pixel = step->sum_lanes * step->kernels->real_bytes;
+
+  for (gint i = 0; i < n; i++) {
+    guint8 *to = row + (place + i) * pixel;
+
+    if (index[i] >= 0) {
+      copy_pixel (to, row + index[i] * pixel, pixel);
+    } else if (index[i] == CONSTANT) {
+      copy_pixel (to, step->edge, pixel);
+    } else {
+      gint run = 1;
+
+      while (i + run < n && index[i + run] == index[i] - run)
+        run++;
+      load_weighed (piece, y, FAR - index[i], run, to);
+      i += run - 1;
+    }
+  }
+}
+
+void
+convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *to)
+{
+  const CpuStep *step = piece->step;
+  const ConvolvePass *pass = step->pass;
+  gsize pixel = step->sum_lanes * step->kernels->real_bytes;
+  gint left = step->left, right = step->right, strip = piece->x1 - piece->x0;
+  gint first = MAX (piece->x0 - left, 0);
+  gint end = MIN (piece->x1 + right, pass->width);
+  const gint *index = (const gint *) at (piece, step->memory.index);
+  gint before = first - (piece->x0 - left);
+  gint after = piece->x1 + right - end;
+
+  y = convolve_border_map (pass->border, y, pass->height);
+  if (y < 0) {
+    for (gint i = 0; i < left + strip + right; i++)
+      copy_pixel ((guint8 *) to + i * pixel, step->edge, pixel);
+    return;
+  }
+  load_weighed (piece, y, first, end - first, (guint8 *) to + before * pixel);
+  extend (piece, y, to, 0, index, before);
+  extend (piece, y, to, left + strip + right - after,
+      index + left + right - after, after);
+}
+
+void
+convolve_cpu_piece_load_input (const CpuPiece * piece, gint y, void *to)
+{
+  load_pixels (piece, y, piece->x0, piece->x1 - piece->x0, to);
+}

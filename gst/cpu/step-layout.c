@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Into which pieces a step cuts its picture, and what a thread needs. */
+#include "config.h"
+
+#include "step.h"
+
+/* What a ring may take to stay in the second level cache. */
+#define CACHE_BYTES (384 << 10)
+/* A ring larger than this is not worth having: the strip is made narrower, or
+ * a direct term reads its rows anew each time. */
+#define RING_BYTES (8 << 20)
+#define MIN_STRIP 256           /* pixels; shorter row pieces cost more than a ring that spills */
+#define PIECES_A_THREAD 3       /* to even out a busy core */
+#define MIN_BAND 16             /* rows */
+#define LINE 64                 /* bytes of a cache line */
+
+/* Takes a place of n elements; an odd number of lines keeps rows that lie one
+ * after the other out of each other's cache sets. */
+static gsize
+pitch (gsize n, gsize element_bytes)
+{
+  gsize lines = ((n + CPU_SLACK) * element_bytes + LINE - 1) / LINE;
+
+  return (lines | 1) * LINE;
+}
+
+static gsize
+place (CpuMemory * memory, gsize bytes)
+{
+  gsize at = memory->size;
+
+  memory->size += (bytes + LINE - 1) / LINE * LINE;
+  return at;
+}
+
+static guint
+count_terms (const CpuStep * step, gboolean separable)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < step->n_terms; i++)
+    n += step->term[i].separable == separable && !step->term[i].streamed;
+  return n;
+}
+
+/* Bytes of the rings for strips of that many pixels: one for each separable
+ * term, one for all direct ones. */
+static gdouble
+ring_bytes (const CpuStep * step, gdouble strip)
+{
+  gdouble pixel = (gdouble) step->sum_lanes * step->kernels->real_bytes;
+  gdouble pixels = strip * count_terms (step, TRUE);
+
+  if (count_terms (step, FALSE) > 0)
+    pixels += strip + step->left + step->right;
+  return pixels * pixel * step->slots;
+}
+
+/* The widest strip whose rings stay within so many bytes, if any does. */
+static gdouble
+widest_strip (const CpuStep * step, gdouble bytes)
+{
+  gdouble none = ring_bytes (step, 0), one = ring_bytes (step, 1) - none;
+
+  return one > 0 ? (bytes - none) / one : step->pass->width;
+}
+
+static void
+choose_strip (CpuStep * step)
+{
+  gdouble width = step->pass->width, least = MIN (width, MIN_STRIP), strip;
+
+  if (ring_bytes (step, least) > RING_BYTES && count_terms (step, FALSE) > 0)
+    for (guint i = 0; i < step->n_terms; i++)
+      step->term[i].streamed = !step->term[i].separable;
+  if (ring_bytes (step, least) > RING_BYTES)
+    least = MAX (1, MIN (least, CPU_PATTERN / step->sum_lanes));
+
+  strip = CLAMP (widest_strip (step, CACHE_BYTES), least, width);
+  step->strip = (guint) strip;
+}
+
+/* Full steps of the kernels, and strips of equal width. */
+static void
+set_strip (CpuStep * step, guint strip)
+{
+  guint width = step->pass->width, unit = CPU_PATTERN;
+
+  strip = CLAMP (strip, 1, width);
+  step->n_strips = (width + strip - 1) / strip;
+  strip = (width + step->n_strips - 1) / step->n_strips;
+  if (strip > unit)
+    strip = (strip + unit - 1) / unit * unit;
+  step->strip = MIN (strip, width);
+  step->n_strips = (width + step->strip - 1) / step->strip;
+}
+
+static void
+set_bands (CpuStep * step, guint n)
+{
+  guint height = step->pass->height;
+  guint band = (height + n - 1) / n;
+
+  step->band = MIN ((band + 1) & ~1u, height);  /* rows go in pairs */
+  step->n_bands = (height + step->band - 1) / step->band;
+}
+
+/* Bands cost the rows of a window each, strips only the loading of borders. */
+static void
+cut (CpuStep * step, guint n_threads)
+{
+  guint height = step->pass->height, width = step->pass->width;
+  guint window = step->above + step->below + 1;
+  guint wanted = n_threads > 1 ? n_threads * PIECES_A_THREAD : 1;
+  guint most = step->whole ? 1 : MAX (1, height / MAX (4 * window, MIN_BAND));
+  guint n_bands = MIN (wanted, most);
+
+  set_strip (step, step->strip);
+  if (n_bands * step->n_strips < n_threads) {
+    guint strip = width * (guint64) n_bands / n_threads + 1;
+
+    set_strip (step, MIN (step->strip, MAX (strip, MIN_STRIP / 4)));
+  }
+  set_bands (step, n_bands);
+}
+
+static void
+place_rings (CpuStep * step)
+{
+  CpuMemory *memory = &step->memory;
+  gsize padded = (gsize) step->strip + step->left + step->right;
+  gsize real = step->kernels->real_bytes, shared = 0;
+  gboolean have_shared = FALSE;
+
+  for (guint i = 0; i < step->n_terms; i++) {
+    CpuTerm *term = &step->term[i];
+
+    if (term->streamed)
+      continue;
+    term->ring_pitch = pitch ((term->separable ? step->strip : padded)
+        * step->sum_lanes, real);
+    if (!term->separable && have_shared) {
+      term->ring = shared;
+      continue;
+    }
+    term->ring = place (memory, term->ring_pitch * step->slots);
+    if (!term->separable) {
+      shared = term->ring;
+      have_shared = TRUE;
+    }
+  }
+}
+
+static void
+place_rows (CpuStep * step)
+{
+  CpuMemory *memory = &step->memory;
+  gsize padded = (gsize) step->strip + step->left + step->right;
+  gsize real = step->kernels->real_bytes;
+  gsize sums = pitch ((gsize) step->strip * step->sum_lanes, real);
+  gsize results = pitch ((gsize) step->strip * step->lanes, real);
+  gsize words = pitch ((gsize) step->strip * step->lanes, 2);
+
+  memory->index = place (memory,
+      ((gsize) step->left + step->right) * sizeof (gint));
+  memory->words[0] = place (memory, pitch (padded * step->lanes, 2));
+  memory->words[1] = place (memory, words);
+  memory->words[2] = place (memory, words);
+  memory->padded = place (memory, pitch (padded * step->sum_lanes, real));
+  memory->plain = place (memory, pitch (padded * step->lanes, real));
+  if (step->alpha_apart) {
+    gsize covered = padded << step->pass->alpha.w_sub;
+
+    memory->alpha = place (memory, pitch (padded, real));
+    memory->alpha_raw = place (memory, pitch (covered, sizeof (gdouble)));
+  }
+  memory->window = place (memory,
+      ((gsize) step->above + step->below + 2) * sizeof (gpointer));
+  memory->at = place (memory, CPU_GROUP * sizeof (gpointer));
+  for (guint i = 0; i < 2; i++) {
+    for (guint t = 0; t < CONVOLVE_MAX_TERMS; t++)
+      memory->sum[t][i] = place (memory, sums);
+    memory->input[i] = place (memory, results);
+    memory->result[i] = place (memory, results);
+  }
+}
+
+gboolean
+convolve_cpu_step_init_layout (CpuStep * step, guint n_threads)
+{
+  guint64 window = (guint64) step->above + step->below + 1;
+  guint height = step->pass->height;
+
+  /* Where the window is large against the picture, its rows are mostly the
+   * same ones. */
+  step->whole = window * 2 > height;
+  step->slots = step->whole ? height + 1 : (guint) window + 1;
+  choose_strip (step);
+  cut (step, n_threads);
+  place_rings (step);
+  place_rows (step);
+  return step->memory.size < G_MAXSSIZE / 1024;
+}

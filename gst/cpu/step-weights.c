@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From an operation's matrices to lists of taps. */
+#include "config.h"
+
+#include "step.h"
+
+/* Taps as they are collected: first of one group, then of the term. */
+typedef struct
+{
+  GArray *place;                /* CpuTapPlace */
+  GArray *weights;              /* gdouble, two a tap */
+  GArray *group;                /* CpuGroup */
+} Collector;
+
+typedef struct
+{
+  CpuTapPlace place;
+  gdouble w[2];
+} Tap;
+
+/* Which output rows a tap is for: the order within a group. */
+static guint
+tap_class (const Tap * tap)
+{
+  if (tap->w[1] == 0)
+    return 0;
+  return tap->w[0] != 0 ? 1 : 2;
+}
+
+static void
+collect_group (Collector * to, const Tap * taps, guint n)
+{
+  CpuGroup group = { 0 };
+
+  group.first = to->place->len;
+  group.row = n > 0 ? taps[0].place.row : 0;
+  for (guint wanted = 0; wanted < 3; wanted++) {
+    for (guint i = 0; i < n; i++) {
+      if (tap_class (&taps[i]) != wanted)
+        continue;
+      g_array_append_val (to->place, taps[i].place);
+      g_array_append_vals (to->weights, taps[i].w, 2);
+      *(wanted == 0 ? &group.n0 : wanted == 1 ? &group.n01 : &group.n1) += 1;
+    }
+  }
+  g_array_append_val (to->group, group);
+}
+
+/* A matrix whose elements lie on the rows of the window from first_row on, and
+ * on the pixels of a row from first_pixel on. The lower one of two output
+ * rows sees each window row as one row further up in the matrix. */
+static void
+collect (Collector * to, const ConvolveMatrix * matrix, guint first_row,
+    guint first_pixel, guint lanes, gdouble gain, gboolean streamed)
+{
+  Tap taps[CPU_GROUP];
+  guint n = 0;
+
+  for (guint row = 0; row <= matrix->height; row++) {
+    for (guint i = 0; i < matrix->width; i++) {
+      gsize at = (gsize) row * matrix->width + i;
+      Tap tap = { {first_row + row, (first_pixel + i) * lanes}, {0, 0}
+      };
+
+      if (row < matrix->height)
+        tap.w[0] = gain * matrix->weights[at];
+      if (row > 0)
+        tap.w[1] = gain * matrix->weights[at - matrix->width];
+      if (tap.w[0] == 0 && tap.w[1] == 0)
+        continue;
+      if (n == G_N_ELEMENTS (taps)) {
+        collect_group (to, taps, n);
+        n = 0;
+      }
+      taps[n++] = tap;
+    }
+    if (streamed && n > 0) {
+      collect_group (to, taps, n);
+      n = 0;
+    }
+  }
+  /* One group at least: it sets the sums. */
+  if (n > 0 || to->group->len == 0)
+    collect_group (to, taps, n);
+}
+
+static void *
+to_real (const CpuKernels * kernels, const gdouble * values, gsize n)
+{
+  void *real = g_malloc0 (MAX (n, 1) * kernels->real_bytes);
+
+  for (gsize i = 0; i < n; i++)
+    convolve_cpu_real_set (kernels, real, i, values[i]);
+  return real;
+}
+
+static void
+term_collect (CpuStep * step, CpuTerm * term, const ConvolveMatrix * matrix,
+    guint first_pixel, gdouble gain)
+{
+  Collector to;
+
+  to.place = g_array_new (FALSE, FALSE, sizeof (CpuTapPlace));
+  to.weights = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  to.group = g_array_new (FALSE, FALSE, sizeof (CpuGroup));
+  collect (&to, matrix, step->above - matrix->anchor_y, first_pixel,
+      step->sum_lanes, gain, term->streamed);
+  term->n_taps = to.place->len;
+  term->n_groups = to.group->len;
+  term->weights = to_real (step->kernels, (const gdouble *) to.weights->data,
+      to.weights->len);
+  term->tap = (CpuTapPlace *) g_array_free (to.place, FALSE);
+  term->group = (CpuGroup *) g_array_free (to.group, FALSE);
+  g_array_free (to.weights, TRUE);
+}
+
+/* A product with a single weight is direct: there is nothing to keep between
+ * the two sums. */
+static ConvolveMatrix *
+direct_matrix (const ConvolveTerm * term)
+{
+  if (term->matrix != NULL)
+    return convolve_matrix_ref (term->matrix);
+  if (term->x->width == 1 || term->y->height == 1)
+    return convolve_matrix_outer (term->x, term->y);
+  return NULL;
+}
+
+void
+convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
+{
+  const ConvolveOperation *operation = step->pass->operation;
+
+  for (guint i = 0; i < step->n_terms; i++) {
+    const ConvolveTerm *from = &operation->term[i];
+    CpuTerm *term = &step->term[i];
+    g_autoptr (ConvolveMatrix) matrix = direct_matrix (from);
+
+    if (matrix != NULL) {
+      term_collect (step, term, matrix, step->left - matrix->anchor_x, gain);
+      continue;
+    }
+    term->x_first = step->left - from->x->anchor_x;
+    term->x_taps = from->x->width;
+    term->x_weights = to_real (step->kernels, from->x->weights, from->x->width);
+    term_collect (step, term, from->y, 0, gain);
+  }
+}
+
+void
+convolve_cpu_step_clear_terms (CpuStep * step)
+{
+  for (guint i = 0; i < step->n_terms; i++) {
+    g_free (step->term[i].x_weights);
+    g_free (step->term[i].weights);
+    g_free (step->term[i].tap);
+    g_free (step->term[i].group);
+  }
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "step.h"
+
+/* The first component that is filtered: the others' numbers are not used. */
+static guint
+first_filtered (const ConvolvePass * pass)
+{
+  for (guint c = 0; c < pass->layout.n_components; c++)
+    if (pass->component[c].action == CONVOLVE_ACTION_FILTER)
+      return c;
+  return 0;
+}
+
+/* The numbers of a lane; a lane that is not filtered takes those of one that
+ * is, so that they may be the same for all. */
+static const ConvolvePassComponent *
+lane_numbers (const ConvolvePass * pass, guint lane)
+{
+  const ConvolvePassComponent *component = &pass->component[lane];
+
+  return component->action == CONVOLVE_ACTION_FILTER ? component :
+      &pass->component[first_filtered (pass)];
+}
+
+static gboolean
+same_gain (const ConvolvePass * pass)
+{
+  for (guint c = 1; c < pass->layout.n_components; c++)
+    if (lane_numbers (pass, c)->gain != lane_numbers (pass, 0)->gain)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+same_limits (const ConvolvePass * pass)
+{
+  const ConvolvePassComponent *a = lane_numbers (pass, 0);
+
+  for (guint c = 1; c < pass->layout.n_components; c++) {
+    const ConvolvePassComponent *b = lane_numbers (pass, c);
+
+    if (a->offset != b->offset || a->lo != b->lo || a->hi != b->hi)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Gain is in the patterns, or where fold is set in the weights. */
+static void
+init_patterns (CpuStep * step, gboolean fold)
+{
+  enum
+  { GAIN, OFFSET, LO, HI, THRESHOLD, N };
+  const ConvolvePass *pass = step->pass;
+  gsize period = (gsize) step->lanes * CPU_PATTERN;
+  gsize bytes = period * step->kernels->real_bytes;
+  guint8 *patterns = g_malloc (N * bytes);
+
+  for (gsize i = 0; i < period; i++) {
+    const ConvolvePassComponent *c = lane_numbers (pass, i % step->lanes);
+    gdouble value[N];
+
+    value[GAIN] = fold ? 1 : c->gain;
+    value[OFFSET] = c->offset;
+    value[LO] = c->lo;
+    value[HI] = c->hi;
+    value[THRESHOLD] = c->threshold;
+    for (guint n = 0; n < N; n++)
+      convolve_cpu_real_set (step->kernels, patterns + n * bytes, i, value[n]);
+  }
+  step->patterns = patterns;
+  step->join.period = step->sink.period = period;
+  step->join.gain = step->sink.gain = patterns + GAIN * bytes;
+  step->join.offset = step->sink.offset = patterns + OFFSET * bytes;
+  step->join.threshold = patterns + THRESHOLD * bytes;
+  step->sink.lo = patterns + LO * bytes;
+  step->sink.hi = patterns + HI * bytes;
+}
+
+static void
+init_alpha (CpuStep * step)
+{
+  const ConvolvePassAlpha *alpha = &step->pass->alpha;
+
+  step->sum_lanes = step->lanes;
+  if (!alpha->weighted)
+    return;
+  step->weighted = TRUE;
+  step->alpha_lane = alpha->component;
+  step->alpha_apart = alpha->layout.plane != step->pass->layout.plane;
+  if (step->alpha_apart) {
+    step->alpha_lane = step->lanes;
+    step->sum_lanes = step->lanes + 1;
+    convolve_cpu_samples_init (&step->alpha_samples, &alpha->layout);
+  }
+}
+
+static void
+init_join (CpuStep * step)
+{
+  static const CpuJoinKind kinds[] = {
+    [CONVOLVE_COMBINE_SUM] = CPU_JOIN_SUM,
+    [CONVOLVE_COMBINE_MAGNITUDE] = CPU_JOIN_MAGNITUDE,
+    [CONVOLVE_COMBINE_UNSHARP] = CPU_JOIN_UNSHARP,
+  };
+  const ConvolvePass *pass = step->pass;
+  CpuJoin *join = &step->join;
+
+  join->kind = kinds[pass->operation->combine];
+  if (step->weighted)
+    join->kind = CPU_JOIN_WEIGHTED;
+  join->lanes = step->lanes;
+  join->sum_lanes = step->sum_lanes;
+  join->alpha = step->alpha_lane;
+  join->amount = pass->operation->amount;
+  join->sum = pass->operation->sum;
+  /* Between iterations what is not filtered stays; at the end masks do that. */
+  for (guint c = 0; c < step->lanes; c++) {
+    join->keep[c] = step->n_levels > 1
+        && pass->component[c].action != CONVOLVE_ACTION_FILTER;
+    join->keeps |= join->keep[c];
+  }
+  step->wants_input = join->keeps || join->kind == CPU_JOIN_UNSHARP
+      || join->kind == CPU_JOIN_WEIGHTED;
+  step->add_terms = pass->operation->combine == CONVOLVE_COMBINE_SUM;
+  step->fused = join->kind == CPU_JOIN_SUM && step->n_levels == 1
+      && step->kernels->sum_store != NULL;
+}
+
+static void
+init_border (CpuStep * step)
+{
+  const ConvolvePass *pass = step->pass;
+  gint left = step->left, right = step->right;
+  gdouble alpha = pass->alpha.edge;
+
+  step->edge = g_malloc0 (CPU_MAX_LANES * step->kernels->real_bytes);
+  for (guint c = 0; c < step->lanes; c++) {
+    gdouble weight = step->weighted && c != step->alpha_lane ? alpha : 1;
+
+    convolve_cpu_real_set (step->kernels, step->edge, c,
+        weight * pass->component[c].edge);
+  }
+  if (step->alpha_apart)
+    convolve_cpu_real_set (step->kernels, step->edge, step->lanes, alpha);
+
+  step->outside = g_new (gint, (gsize) left + right + 1);
+  for (gint i = 0; i < left; i++)
+    step->outside[i] = convolve_border_map (pass->border, i - left,
+        pass->width);
+  for (gint i = 0; i < right; i++)
+    step->outside[left + i] = convolve_border_map (pass->border,
+        pass->width + i, pass->width);
+}
+
+static void
+init_masks (CpuStep * step)
+{
+  guint8 pixel[3][32];
+  guint pixel_bytes = step->pass->layout.pixel_step;
+
+  g_assert (pixel_bytes <= sizeof (pixel[0]));
+  step->row_bytes = (gsize) step->pass->width * pixel_bytes;
+  if (!step->samples.dense
+      || convolve_cpu_samples_masks (&step->samples, step->pass->component,
+          pixel[0], pixel[1], pixel[2]))
+    return;
+  step->masks = g_malloc (3 * step->row_bytes);
+  for (guint m = 0; m < 3; m++)
+    for (gsize i = 0; i < step->row_bytes; i++)
+      step->masks[m * step->row_bytes + i] = pixel[m][i % pixel_bytes];
+}
+
+static gboolean
+init_filter (CpuStep * step, guint n_threads)
+{
+  const ConvolvePass *pass = step->pass;
+  const ConvolveOperation *operation = pass->operation;
+  gboolean fold;
+
+  init_alpha (step);
+  init_join (step);
+  fold = step->fused && same_gain (pass);
+  step->sink.uniform = same_limits (pass) && (fold || !step->fused);
+  step->sink.bytes = step->samples.bytes;
+  step->sink.word = step->samples.word;
+  init_patterns (step, fold);
+
+  step->left = operation->left;
+  step->right = operation->right;
+  step->above = operation->above;
+  step->below = operation->below;
+  step->n_terms = operation->n_terms;
+  for (guint i = 0; i < step->n_terms; i++) {
+    const ConvolveTerm *term = &operation->term[i];
+
+    step->term[i].separable = term->matrix == NULL && term->x->width > 1
+        && term->y->height > 1;
+  }
+  if (!convolve_cpu_step_init_layout (step, n_threads))
+    return FALSE;
+  convolve_cpu_step_init_terms (step, fold ? lane_numbers (pass, 0)->gain : 1);
+  init_border (step);
+  return TRUE;
+}
+
+static gboolean
+init_pictures (CpuStep * step)
+{
+  gsize pixels = step->pass->width, bytes;
+
+  if (!g_size_checked_mul (&step->picture_pitch, pixels,
+          step->lanes * step->kernels->real_bytes)
+      || !g_size_checked_mul (&bytes, step->picture_pitch, step->pass->height)
+      || !g_size_checked_add (&bytes, bytes, CPU_SLACK * sizeof (gdouble)))
+    return FALSE;
+  for (guint i = 0; i < 2 && i + 1 < step->n_levels; i++) {
+    step->picture[i] = g_try_malloc (bytes);
+    if (step->picture[i] == NULL)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+CpuStep *
+convolve_cpu_step_new (const ConvolvePass * pass, const CpuIsa * isa,
+    guint n_threads, GError ** error)
+{
+  CpuStep *step = g_new0 (CpuStep, 1);
+  gboolean ok = TRUE;
+
+  step->pass = pass;
+  step->isa = isa;
+  step->kernels = pass->precision == CONVOLVE_PRECISION_DOUBLE ? &isa->full :
+      &isa->single;
+  step->lanes = step->sum_lanes = pass->layout.n_components;
+  step->n_levels = pass->operation != NULL ? pass->iterations : 1;
+  convolve_cpu_samples_init (&step->samples, &pass->layout);
+  init_masks (step);
+  if (pass->operation != NULL)
+    ok = init_filter (step, n_threads) && init_pictures (step);
+  else
+    ok = convolve_cpu_step_init_layout (step, n_threads);
+  if (!ok) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY,
+        "there is not enough memory to filter a plane of %d x %d pixels",
+        pass->width, pass->height);
+    convolve_cpu_step_free (step);
+    return NULL;
+  }
+  return step;
+}
+
+void
+convolve_cpu_step_free (CpuStep * step)
+{
+  convolve_cpu_step_clear_terms (step);
+  g_free (step->patterns);
+  g_free (step->edge);
+  g_free (step->outside);
+  g_free (step->masks);
+  g_free (step->picture[0]);
+  g_free (step->picture[1]);
+  g_free (step);
+}
+
+void
+convolve_cpu_step_link_alpha (CpuStep * step, CpuStep * const *steps,
+    guint n_steps)
+{
+  const ConvolvePass *pass = step->pass;
+
+  if (!step->alpha_apart || step->n_levels == 1)
+    return;
+  for (guint i = 0; i < n_steps; i++) {
+    const ConvolvePass *other = steps[i]->pass;
+
+    if (other->layout.plane == pass->alpha.layout.plane
+        && other->row_first == pass->row_first
+        && steps[i]->n_levels == step->n_levels
+        && other->component[pass->alpha.component].action ==
+        CONVOLVE_ACTION_FILTER)
+      step->alpha_step = steps[i];
+  }
+}
+
+static void
+describe_rows (const CpuStep * step, GString * string)
+{
+  gboolean ring = FALSE;
+
+  for (guint i = 0; i < step->n_terms; i++)
+    ring |= !step->term[i].streamed;
+  g_string_append_printf (string, ", %s, %s%s%s",
+      step->kernels == &step->isa->single ? "float" : "double",
+      step->isa->name, step->weighted ? ", weighted by alpha" : "",
+      step->fused ? ", fused" : "");
+  if (!ring)
+    g_string_append (string, ", rows read anew");
+  else
+    g_string_append_printf (string, ", %s of %u rows",
+        step->whole ? "all" : "ring", step->slots);
+}
+
+gchar *
+convolve_cpu_step_describe (const CpuStep * step)
+{
+  const ConvolvePass *pass = step->pass;
+  GString *string = g_string_new (NULL);
+
+  g_string_append_printf (string, "plane %u, %d x %d: ", pass->layout.plane,
+      pass->width, pass->height);
+  if (pass->operation == NULL) {
+    g_string_append (string, "copy");
+  } else {
+    g_autofree gchar *operation = convolve_operation_describe (pass->operation);
+
+    g_string_append (string, operation);
+    describe_rows (step, string);
+  }
+  g_string_append_printf (string, ", %u x %u pieces", step->n_strips,
+      step->n_bands);
+  if (step->n_levels > 1)
+    g_string_append_printf (string, ", %u times", step->n_levels);
+  return g_string_free (string, FALSE);
+}

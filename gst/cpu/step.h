@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A step is what the engine does for one pass of the plan, worked out once: weights in the order in which they are
+ * used, the pieces that the picture is cut into, and where everything lies in a thread's memory.
+ *
+ * A piece is a strip of columns of a band of rows. Its rows are read one after the other (rows.c), extended by the
+ * border, and kept in a ring as long as the window of the operation needs them: filtered along x already where a term
+ * is separable, as they are where it is direct. Two output rows at a time are then sums over the ring's rows. */
+#pragma once
+
+#include "samples.h"
+
+G_BEGIN_DECLS
+
+/* One weight of each of two output rows, on a sample of the window. */
+typedef struct {
+  guint row;                    /* of the window: 0 is y - above */
+  guint offset;                 /* samples from the start of the ring's row */
+} CpuTapPlace;
+
+/* Taps that are added up in one go. */
+typedef struct {
+  guint first;
+  guint n0, n01, n1;            /* as in CpuTaps */
+  guint row;                    /* of the first tap; the only one if the term is streamed */
+} CpuGroup;
+
+typedef struct {
+  gboolean separable;
+  gboolean streamed;            /* direct, and too large for a ring: each output row reads its rows anew */
+  guint x_first;                /* separable: pixels from a row's start to the first tap */
+  guint x_taps;
+  void *x_weights;
+  guint n_taps, n_groups;
+  CpuTapPlace *tap;
+  void *weights;                /* real, two a tap */
+  CpuGroup *group;
+  gsize ring;                   /* where its rows are, in a thread's memory */
+  gsize ring_pitch;             /* bytes from a row to the next */
+} CpuTerm;
+
+/* Places in a thread's memory, in bytes from its start. */
+typedef struct {
+  gsize index;                  /* gint: what stands in place of the pixels outside */
+  gsize words[3];               /* guint16: a gathered row, two rows to be scattered (or dropped) */
+  gsize padded;                 /* real, sum_lanes: an input row with its borders */
+  gsize plain;                  /* real, lanes: the same before weighing */
+  gsize alpha;                  /* real: alpha of another plane, and a row of it before the mean */
+  gsize alpha_raw;
+  gsize window;                 /* pointers: the rows of the ring in order */
+  gsize at;                     /* pointers: where the taps lie */
+  gsize sum[CONVOLVE_MAX_TERMS][2];     /* real, sum_lanes */
+  gsize input[2];               /* real, lanes: the input samples, where the operation wants them */
+  gsize result[2];              /* real, lanes */
+  gsize size;
+} CpuMemory;
+
+typedef struct _CpuStep CpuStep;
+
+struct _CpuStep {
+  const ConvolvePass *pass;
+  const CpuIsa *isa;
+  const CpuKernels *kernels;
+  CpuSamples samples;
+  guint lanes;                  /* components */
+  guint sum_lanes;              /* one more where alpha of another plane weighs */
+  guint n_levels;               /* iterations; 1 where nothing is filtered */
+
+  /* Alpha that weighs: its lane among sum_lanes, and where it is read if it is another plane's. */
+  gboolean weighted, alpha_apart;
+  guint alpha_lane;
+  CpuSamples alpha_samples;
+  const CpuStep *alpha_step;    /* the step that filters it too, or NULL */
+
+  guint left, right, above, below;
+  guint n_terms;
+  CpuTerm term[CONVOLVE_MAX_TERMS];
+  gboolean add_terms;           /* the sums of all terms are one sum */
+  gboolean fused;               /* sums go to the picture at once, with no row of results between */
+  gboolean wants_input;
+  CpuJoin join;
+  CpuSink sink;
+  void *patterns;
+  void *edge;                   /* real, sum_lanes: a pixel outside with the constant border */
+  gint *outside;                /* pixel for x = -left .. -1, then width .. width + right - 1 */
+  guint8 *masks;                /* keep, copy, fill: a row each; NULL if all is kept */
+  gsize row_bytes;              /* of masks */
+
+  gboolean whole;               /* the ring holds every row of the picture, at its own number */
+  guint slots;                  /* rows of the ring */
+  guint strip, n_strips;        /* pixels */
+  guint band, n_bands;          /* rows */
+  CpuMemory memory;
+
+  void *picture[2];             /* between iterations: real, lanes */
+  gsize picture_pitch;
+};
+
+/* NULL with an error if memory runs out. The pass must outlive the step. */
+CpuStep *convolve_cpu_step_new (const ConvolvePass * pass, const CpuIsa * isa, guint n_threads, GError ** error);
+void convolve_cpu_step_free (CpuStep * step);
+/* Finds the step whose result weighs this one's colours in later iterations. */
+void convolve_cpu_step_link_alpha (CpuStep * step, CpuStep * const *steps, guint n_steps);
+/* "separable 13x13, float, AVX2, ring of 14 rows, 1 x 6 pieces"; the caller frees it. */
+gchar *convolve_cpu_step_describe (const CpuStep * step);
+
+/* step-weights.c: the terms' weights, multiplied by gain, in their order of use. */
+void convolve_cpu_step_init_terms (CpuStep * step, gdouble gain);
+void convolve_cpu_step_clear_terms (CpuStep * step);
+/* step-layout.c: cuts the picture into pieces, chooses the ring and lays out a thread's memory. FALSE if sizes overflow. */
+gboolean convolve_cpu_step_init_layout (CpuStep * step, guint n_threads);
+
+static inline guint
+convolve_cpu_step_items (const CpuStep * step)
+{
+  return step->n_strips * step->n_bands;
+}
+
+/* Stores a number as the step's precision has it. */
+static inline void
+convolve_cpu_real_set (const CpuKernels * kernels, void *array, gsize i, gdouble value)
+{
+  if (kernels->real_bytes == sizeof (gfloat))
+    ((gfloat *) array)[i] = (gfloat) value;
+  else
+    ((gdouble *) array)[i] = value;
+}
+
+G_END_DECLS

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every format, filter and border of a backend against the reference. Case N is
+ * format, filter and border by its number; everything else about it is drawn
+ * from the seed and N, so that a failure can be run again alone. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compare.h"
+#include "core/backend.h"
+#include "draw.h"
+#include "testmain.h"
+
+typedef struct
+{
+  const gchar *name;
+  const ConvolveBackend *(*get) (void);
+} Backend;
+
+static const Backend backends[] = {
+  {"cpu", convolve_backend_cpu},
+  {"cuda", convolve_backend_cuda},
+};
+
+/* ---- options ---- */
+
+static struct
+{
+  gchar *backend, *family, *format, *filter, *border, *seed, *size;
+  gchar *families_are;
+  gint64 only;
+  gint repeat, max_failures;
+  gboolean verbose;
+} options = {.only = -1,.repeat = 1,.max_failures = 5 };
+
+/* *INDENT-OFF* */
+static const GOptionEntry entries[] = {
+  {"backend", 0, 0, G_OPTION_ARG_STRING, &options.backend,
+      "cpu (default) or cuda", "NAME"},
+  {"family", 0, 0, G_OPTION_ARG_STRING, &options.family,
+      "formats of that family only", "NAME"},
+  {"format", 0, 0, G_OPTION_ARG_STRING, &options.format,
+      "that format only", "NAME"},
+  {"filter", 0, 0, G_OPTION_ARG_STRING, &options.filter,
+      "that filter only", "NAME"},
+  {"border", 0, 0, G_OPTION_ARG_STRING, &options.border,
+      "that border only", "NAME"},
+  {"size", 0, 0, G_OPTION_ARG_STRING, &options.size,
+      "pictures of that size", "WxH"},
+  {"seed", 0, 0, G_OPTION_ARG_STRING, &options.seed,
+      "instead of TEST_SEED or the time", "N"},
+  {"case", 0, 0, G_OPTION_ARG_INT64, &options.only,
+      "that case only", "N"},
+  {"repeat", 0, 0, G_OPTION_ARG_INT, &options.repeat,
+      "walk that often, each time another way (or CHECK_REPEAT)", "N"},
+  {"max-failures", 0, 0, G_OPTION_ARG_INT, &options.max_failures,
+      "stop after that many", "N"},
+  {"families-are", 0, 0, G_OPTION_ARG_STRING, &options.families_are,
+      "only check that these (parted by commas) are all families", "LIST"},
+  {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
+      "print each case", NULL},
+  {NULL}
+};
+/* *INDENT-ON* */
+
+/* ---- families ---- */
+
+/* How a format's samples lie: a failure is likely to be common to a family. */
+static const gchar *
+format_family (GstVideoFormat format)
+{
+  const GstVideoFormatInfo *info = gst_video_format_get_info (format);
+  SampleMap maps[SAMPLE_MAX_MAPS];
+  guint n_planes = GST_VIDEO_FORMAT_INFO_N_PLANES (info);
+
+  sample_maps (info, maps);
+  if (GST_VIDEO_FORMAT_INFO_IS_GRAY (info))
+    return "grey";
+  if (maps[0].word == 4)
+    return "words";
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB (info))
+    return n_planes > 1 ? "rgb-planar" :
+        maps[0].word == 1 ? "rgb-packed-8" : "rgb-packed-16";
+  if (n_planes == 2)
+    return "yuv-semi-planar";
+  if (n_planes == 1)
+    return maps[1].w_sub > 0 ? "yuv-packed-422" : "yuv-packed-444";
+  if (n_planes == 4)
+    return "yuv-planar-alpha";
+  return maps[0].word == 1 ? "yuv-planar-8" : "yuv-planar-16";
+}
+
+static int
+check_families (void)
+{
+  g_auto (GStrv) list = g_strsplit (options.families_are, ",", -1);
+  guint n;
+  const ConvolveFormat *formats = convolve_format_list (&n);
+
+  for (guint i = 0; i < n; i++) {
+    const gchar *family = format_family (formats[i].format);
+
+    if (!g_strv_contains ((const gchar * const *) list, family)) {
+      g_printerr ("no test walks the family %s of %s\n", family,
+          gst_video_format_to_string (formats[i].format));
+      return TEST_FAILED;
+    }
+  }
+  return TEST_PASSED;
+}
+
+/* ---- one case ---- */
+
+typedef struct
+{
+  guint64 number;
+  GstVideoInfo info;
+  ConvolveSettings settings;
+  gboolean fields;
+  guint device;
+  Fill fill;
+  gboolean spoil;
+} Case;
+
+#define N_DEVICES 2
+static const guint device_threads[N_DEVICES] = { 1, 3 };
+
+static ConvolveDevice *devices[N_DEVICES];
+
+static gint
+matched_sign (gpointer data, const SampleMap * map, gint dx, gint dy)
+{
+  RefFilter **filters = data, **filter = &filters[map->w_sub * 3 + map->h_sub];
+  gdouble w;
+
+  w = ref_term_weight (&(*filter)->term[0], dx, dy);
+  return (w > 0) - (w < 0);
+}
+
+static void
+fill_frame (const Case * c, RandomFrame * frame, Random * random)
+{
+  RefFilter *filters[9] = { NULL };
+
+  for (guint i = 0; c->fill == FILL_MATCHED && i < frame->n_maps; i++) {
+    RefFilter **filter =
+        &filters[frame->map[i].w_sub * 3 + frame->map[i].h_sub];
+
+    if (*filter == NULL)
+      *filter = ref_filter_new (&c->settings, frame->map[i].w_sub,
+          frame->map[i].h_sub);
+  }
+  random_frame_fill (frame, random, c->fill, matched_sign, filters);
+  if (c->spoil)
+    random_frame_spoil_unused_bits (frame, random);
+  for (guint i = 0; i < G_N_ELEMENTS (filters); i++)
+    g_clear_pointer (&filters[i], ref_filter_free);
+}
+
+static gboolean
+filter_frame (const Case * c, const RandomFrame * in, const RandomFrame * out,
+    GError ** error)
+{
+  g_autoptr (ConvolvePlan) plan =
+      convolve_plan_new (&c->info, &c->settings, c->fields, error);
+  ConvolveProgram *program;
+  gboolean done;
+  guint64 job;
+
+  if (plan == NULL)
+    return FALSE;
+  program = convolve_program_new (devices[c->device], plan, error);
+  if (program == NULL)
+    return FALSE;
+  done = convolve_program_process (program, &in->frame, &out->frame, &job,
+      error) && convolve_device_wait (devices[c->device], job, error);
+  convolve_program_free (program);
+  return done;
+}
+
+static void
+print_case (const Case * c, guint64 seed)
+{
+  g_autofree gchar *text = describe_settings (&c->settings);
+
+  g_print ("case %" G_GUINT64_FORMAT ": %s %dx%d %s filter=%s %s fields=%d "
+      "range=%d matrix=%d fill=%s threads=%u%s\n  again: --backend %s --seed %"
+      G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT "%s%s\n", c->number,
+      GST_VIDEO_INFO_NAME (&c->info), c->info.width, c->info.height,
+      GST_VIDEO_INFO_HAS_ALPHA (&c->info) ? "alpha" : "",
+      convolve_filter_name (c->settings.filter), text, c->fields,
+      c->info.colorimetry.range, c->info.colorimetry.matrix,
+      fill_name (c->fill), device_threads[c->device],
+      c->spoil ? " spoiled" : "", options.backend, seed, c->number,
+      options.size ? " --size " : "", options.size ? options.size : "");
+}
+
+static gboolean
+run_case (const Case * c, guint64 seed, Random * random)
+{
+  RandomFrame *in = random_frame_new (&c->info, random, FALSE);
+  RandomFrame *out = random_frame_new (&c->info, random, FALSE);
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *fault = NULL;
+  gboolean ok;
+
+  if (options.verbose)
+    print_case (c, seed);
+  fill_frame (c, in, random);
+  random_frame_seal (in);
+  ok = filter_frame (c, in, out, &error);
+  if (ok) {
+    Reference *reference = reference_new (&c->info, in->frame.data,
+        in->frame.stride, &c->settings, c->fields);
+
+    ok = compare_frames (reference, in, out, &fault);
+    reference_free (reference);
+  } else {
+    fault = g_strdup_printf ("  refused: %s\n", error->message);
+  }
+  if (!ok) {
+    print_case (c, seed);
+    g_print ("%s", fault);
+  }
+  random_frame_free (in);
+  random_frame_free (out);
+  return ok;
+}
+
+/* ---- the walk ---- */
+
+static void
+draw_case (Case * c, Random * random, const ConvolveFormat * format,
+    ConvolveFilter filter, ConvolveBorder border)
+{
+  gint width, height;
+
+  draw_size (random, &width, &height);
+  if (options.size != NULL
+      && sscanf (options.size, "%dx%d", &width, &height) != 2) {
+    g_printerr ("a size is like 17x13, not '%s'\n", options.size);
+    exit (TEST_USAGE);
+  }
+  gst_video_info_set_format (&c->info, format->format, width, height);
+  draw_colorimetry (random, &c->info);
+  convolve_settings_init (&c->settings);
+  c->settings.filter = filter;
+  c->settings.border = border;
+  draw_settings (random, width, height, &c->settings);
+  c->fields = random_one_in (random, 5);
+  c->device = random_below (random, N_DEVICES);
+  c->fill = random_below (random, N_FILLS);
+  c->spoil = random_one_in (random, 3);
+}
+
+static gboolean
+is_wanted (const gchar * option, const gchar * name)
+{
+  return option == NULL || g_str_equal (option, name);
+}
+
+static gboolean
+case_is_wanted (const ConvolveFormat * format, guint filter, guint border)
+{
+  return is_wanted (options.family, format_family (format->format))
+      && is_wanted (options.format, gst_video_format_to_string (format->format))
+      && is_wanted (options.filter, convolve_filter_name (filter))
+      && is_wanted (options.border, convolve_border_name (border));
+}
+
+static int
+walk (guint64 seed)
+{
+  guint n_formats, failures = 0;
+  const ConvolveFormat *formats = convolve_format_list (&n_formats);
+  guint64 n = (guint64) n_formats * CONVOLVE_N_FILTERS * CONVOLVE_N_BORDERS;
+  guint64 first = options.only >= 0 ? (guint64) options.only : 0, done = 0;
+  guint64 end = options.only >= 0 ? first + 1 : n * options.repeat;
+
+  for (guint64 i = first; i < end; i++) {
+    guint border = i % CONVOLVE_N_BORDERS;
+    guint filter = i / CONVOLVE_N_BORDERS % CONVOLVE_N_FILTERS;
+    const ConvolveFormat *format =
+        &formats[i % n / (CONVOLVE_N_BORDERS * CONVOLVE_N_FILTERS)];
+    Random random = { seed + i * G_GUINT64_CONSTANT (0xd1342543de82ef95) };
+    Case c = {.number = i };
+
+    if (options.only < 0 && !case_is_wanted (format, filter, border))
+      continue;
+    draw_case (&c, &random, format, filter, border);
+    failures += !run_case (&c, seed, &random);
+    convolve_settings_clear (&c.settings);
+    done++;
+    if (failures >= (guint) options.max_failures) {
+      g_print ("stopped after %u failures\n", failures);
+      break;
+    }
+  }
+  g_print ("%" G_GUINT64_FORMAT " cases, %u failures\n", done, failures);
+  if (done == 0) {
+    g_printerr ("no case was asked for\n");
+    return TEST_USAGE;
+  }
+  return failures > 0 ? TEST_FAILED : TEST_PASSED;
+}
+
+/* ---- the backend ---- */
+
+static int
+open_devices (void)
+{
+  const Backend *backend = NULL;
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
+    if (g_str_equal (options.backend, backends[i].name))
+      backend = &backends[i];
+  if (backend == NULL) {
+    g_printerr ("there is no backend '%s'\n", options.backend);
+    return TEST_USAGE;
+  }
+  for (guint i = 0; i < N_DEVICES; i++) {
+    ConvolveOpenOptions open = {.device_id = -1,
+      .n_threads = device_threads[i],.frames_in_flight = 1
+    };
+
+    devices[i] = convolve_device_open (backend->get (), &open, &error);
+    if (devices[i] == NULL) {
+      g_print ("the backend %s cannot run: %s\n", backend->name,
+          error->message);
+      return g_error_matches (error, CONVOLVE_ERROR,
+          CONVOLVE_ERROR_NO_DEVICE) ||
+          g_error_matches (error, CONVOLVE_ERROR,
+          CONVOLVE_ERROR_UNSUPPORTED) ? TEST_SKIPPED : TEST_FAILED;
+    }
+  }
+  g_print ("%s\n", devices[0]->backend->device_name (devices[0]));
+  return TEST_PASSED;
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GOptionContext) context =
+      g_option_context_new ("- checks a backend against the reference");
+  g_autoptr (GError) error = NULL;
+  const gchar *repeat = g_getenv ("CHECK_REPEAT");
+  guint64 seed;
+  int result;
+
+  if (repeat != NULL)
+    options.repeat = atoi (repeat);
+  g_option_context_add_main_entries (context, entries, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, &error)) {
+    g_printerr ("%s\n", error->message);
+    return TEST_USAGE;
+  }
+  gst_init (NULL, NULL);
+  if (options.families_are != NULL)
+    return check_families ();
+  if (options.backend == NULL)
+    options.backend = g_strdup ("cpu");
+  seed = test_seed (options.seed);
+  result = open_devices ();
+  if (result == TEST_PASSED)
+    result = walk (seed);
+  for (guint i = 0; i < N_DEVICES; i++)
+    g_clear_pointer (&devices[i], convolve_device_close);
+  return result;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Random settings and pictures. */
+#include "draw.h"
+
+#include <math.h>
+
+void
+draw_size (Random * random, gint * width, gint * height)
+{
+  static const gint sizes[][2] = {
+    {1, 1}, {1, 9}, {9, 1}, {2, 2}, {3, 5}, {4, 3}, {5, 2}, {17, 13},
+    {35, 35}, {65, 9}, {31, 18}, {16, 16}, {7, 40}
+  };
+  static const gint large[][2] = { {257, 33}, {131, 70}, {64, 129} };
+
+  if (random_one_in (random, 12)) {
+    const gint *size = large[random_below (random, G_N_ELEMENTS (large))];
+
+    *width = size[0];
+    *height = size[1];
+  } else if (random_one_in (random, 3)) {
+    *width = 1 + random_below (random, 40);
+    *height = 1 + random_below (random, 24);
+  } else {
+    const gint *size = sizes[random_below (random, G_N_ELEMENTS (sizes))];
+
+    *width = size[0];
+    *height = size[1];
+  }
+}
+
+void
+draw_colorimetry (Random * random, GstVideoInfo * info)
+{
+  static const GstVideoColorMatrix matrices[] = {
+    GST_VIDEO_COLOR_MATRIX_BT601, GST_VIDEO_COLOR_MATRIX_BT709,
+    GST_VIDEO_COLOR_MATRIX_BT2020, GST_VIDEO_COLOR_MATRIX_SMPTE240M
+  };
+
+  info->colorimetry.range = random_one_in (random, 2) ?
+      GST_VIDEO_COLOR_RANGE_16_235 : GST_VIDEO_COLOR_RANGE_0_255;
+  if (!GST_VIDEO_INFO_IS_RGB (info))
+    info->colorimetry.matrix =
+        matrices[random_below (random, G_N_ELEMENTS (matrices))];
+}
+
+static gdouble
+draw_weight (Random * random)
+{
+  switch (random_below (random, 4)) {
+    case 0:
+      return 0;
+    case 1:
+      return (gint) random_below (random, 9) - 4;
+    case 2:
+      return random_between (random, 0, 2);
+    default:
+      return random_between (random, -1, 1);
+  }
+}
+
+static ConvolveMatrix *
+draw_matrix (Random * random, guint width, guint height)
+{
+  g_autofree gdouble *w = g_new (gdouble, width * height);
+  gboolean positive = random_one_in (random, 2);
+
+  for (guint i = 0; i < width * height; i++) {
+    w[i] = draw_weight (random);
+    if (positive)
+      w[i] = fabs (w[i]);
+  }
+  return convolve_matrix_new (width, height, w);
+}
+
+/* Dividing by next to nothing would make weights that no user has. */
+static gboolean
+sum_is_small (const ConvolveMatrix * m)
+{
+  return m != NULL && fabs (convolve_matrix_sum (m))
+      < 0.1 * convolve_matrix_l1 (m);
+}
+
+static void
+draw_custom (Random * random, gint longest, ConvolveSettings * s)
+{
+  guint kinds = random_below (random, 5);
+
+  if (kinds < 2) {
+    s->kernel = draw_matrix (random, 1 + random_below (random, 7),
+        1 + random_below (random, 7));
+  } else {
+    if (kinds != 3)
+      s->kernel_x = draw_matrix (random, 1 + random_below (random, longest), 1);
+    if (kinds != 4)
+      s->kernel_y = draw_matrix (random, 1, 1 + random_below (random, longest));
+  }
+  s->normalize = random_one_in (random, 2) && !sum_is_small (s->kernel)
+      && !sum_is_small (s->kernel_x) && !sum_is_small (s->kernel_y);
+}
+
+static gdouble
+draw_angle (Random * random)
+{
+  if (random_one_in (random, 2))
+    return 45.0 * ((gint) random_below (random, 17) - 8);
+  return random_between (random, -360, 360);
+}
+
+static gdouble
+draw_sigma (Random * random, gboolean large)
+{
+  if (random_one_in (random, 12))
+    return 0.01;
+  if (!large && random_one_in (random, 6))
+    return random_between (random, 3, 12);
+  return random_between (random, 0.2, large ? 2.5 : 4);
+}
+
+static void
+draw_lengths (Random * random, gboolean large, ConvolveSettings * s)
+{
+  s->sigma = draw_sigma (random, large);
+  if (random_one_in (random, 3))
+    s->sigma_y = draw_sigma (random, large);
+  if (s->filter != CONVOLVE_FILTER_DOG && random_one_in (random, 12))
+    s->sigma = 0;
+  if (s->filter != CONVOLVE_FILTER_DOG && random_one_in (random, 12))
+    s->sigma_y = 0;
+  if (random_one_in (random, 2))
+    s->radius = random_below (random, large ? 4 : 9);
+  /* A disk's matrix grows with the square. */
+  if (s->filter == CONVOLVE_FILTER_DISK)
+    s->sigma = MIN (s->sigma, 4);
+}
+
+static ConvolveMethod
+draw_method (Random * random, const ConvolveSettings * s)
+{
+  switch (random_below (random, 4)) {
+    case 0:
+      return CONVOLVE_METHOD_DIRECT;
+    case 1:
+      if (s->filter == CONVOLVE_FILTER_GAUSSIAN
+          || s->filter == CONVOLVE_FILTER_BOX
+          || s->filter == CONVOLVE_FILTER_UNSHARP
+          || s->filter == CONVOLVE_FILTER_DOG
+          || s->filter == CONVOLVE_FILTER_SOBEL
+          || (s->filter == CONVOLVE_FILTER_CUSTOM && s->kernel == NULL))
+        return CONVOLVE_METHOD_SEPARABLE;
+      /* fall through */
+    default:
+      return CONVOLVE_METHOD_AUTO;
+  }
+}
+
+void
+draw_settings (Random * random, gint width, gint height, ConvolveSettings * s)
+{
+  gboolean large = width * height > 2500;
+
+  draw_lengths (random, large, s);
+  if (s->filter == CONVOLVE_FILTER_CUSTOM)
+    draw_custom (random, large ? 9 : 33, s);
+  s->amount = random_between (random, -1, 3);
+  if (random_one_in (random, 2))
+    s->threshold = random_between (random, 0, 0.2);
+  s->angle = draw_angle (random);
+  s->gradient = random_below (random, 3);
+  if (random_one_in (random, 3))
+    s->scale = random_between (random, -1.5, 3);
+  if (random_one_in (random, 3))
+    s->bias = random_between (random, -0.5, 0.5);
+  s->border_color = random_next (random);
+  if (random_one_in (random, 3))
+    s->channels = random_below (random, 16);
+  s->alpha_mode = random_below (random, 3);
+  s->clamp = random_below (random, 2);
+  if (random_one_in (random, 4))
+    s->iterations = 2 + random_below (random, large ? 1 : 2);
+  s->method = draw_method (random, s);
+}

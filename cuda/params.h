@@ -113,7 +113,7 @@ typedef struct {
  *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
  *             kept as with COPY.
  *             FILTER: r = offset[c] + gain[c] x t; COPY: r = before[c]; FILL: r = fill.
- *             last: the sample is round (r) to nearest even, limited to lo .. hi (kept and COPY: to 0 .. 2^depth - 1), and
+ *             last: the sample is round (r) to nearest even, limited to lo .. hi (COPY: to 0 .. 2^depth - 1), and
  *             written to picture.dst. Not last: out[c] = r, unrounded, unlimited; weighted: out[n] is D if alpha_filtered is
  *             set, else before[n].
  * before is the picture that this iteration filtered: what LOAD or the FINISH before it wrote. out never overlaps in,

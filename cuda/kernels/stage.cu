@@ -222,7 +222,7 @@ finish_stage (const ConvolveStage &s, int x, int y)
       r = multiply_add (number<A> (s.gain[c]), combined (s, values, x, y, c, divisor, keep), number<A> (s.offset[c]));
     if (keep)
       r = value_at<A> (s.before, s, values, x, y, c);
-    q[c] = keep ? round_clamped (r, 0.f, (float) ((1u << k.depth) - 1)) :
+    q[c] = k.action == CONVOLVE_DO_COPY ? round_clamped (r, 0.f, (float) ((1u << k.depth) - 1)) :
         k.action == CONVOLVE_DO_FILL ? (int) k.fill : round_clamped (r, k.lo, k.hi);
     if (!s.last)
       put (s.out, s, values, x, y, c, r);

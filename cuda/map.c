@@ -125,7 +125,7 @@ padded_taps (const ConvolveLaunchTerm * size)
   guint n = 1;
 
   while (size->ax > n / 2 || size->ay > n / 2
-      || size->nx - size->ax > n - n / 2 || size->ny - size->ay > n - n / 2)
+      || size->nx + n / 2 > n + size->ax || size->ny + n / 2 > n + size->ay)
     n++;
   return n;
 }

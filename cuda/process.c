@@ -46,6 +46,7 @@ transfer (CUstream stream, gboolean up, guint8 * host, gssize host_stride,
     CUdeviceptr device, gsize pitch, gsize bytes, guint rows, GError ** error)
 {
   guint n = host_stride > 0 ? 1 : rows;
+  gsize host_pitch = n == 1 && host_stride > 0 ? (gsize) host_stride : pitch;
 
   for (guint i = 0; i < n; i++) {
     CUDA_MEMCPY2D copy = { 0 };
@@ -58,8 +59,8 @@ transfer (CUstream stream, gboolean up, guint8 * host, gssize host_stride,
     copy.dstHost = up ? NULL : h;
     copy.srcDevice = up ? 0 : d;
     copy.dstDevice = up ? d : 0;
-    copy.srcPitch = up && n == 1 ? host_stride : pitch;
-    copy.dstPitch = !up && n == 1 ? host_stride : pitch;
+    copy.srcPitch = up ? host_pitch : pitch;
+    copy.dstPitch = up ? pitch : host_pitch;
     copy.WidthInBytes = bytes;
     copy.Height = n == 1 ? rows : 1;
     if (!CU_CHECK (error, cuMemcpy2DAsync, &copy, stream))

@@ -22,8 +22,13 @@ enum
 static guint32
 append_weights (GArray * weights, const ConvolveMatrix * matrix, gboolean wide)
 {
-  guint32 first = weights->len;
+  const float zero = 0;
+  guint32 first;
 
+  /* Pairs are read at once. */
+  if (wide && weights->len % 2 != 0)
+    g_array_append_val (weights, zero);
+  first = weights->len;
   for (gsize i = 0; i < (gsize) matrix->width * matrix->height; i++) {
     float hi = matrix->weights[i], lo = matrix->weights[i] - hi;
 

@@ -123,6 +123,7 @@ typedef struct
 
 #define N_DEVICES 2
 static const guint device_threads[N_DEVICES] = { 1, 3 };
+static const guint device_bands[N_DEVICES] = { 0, 3 };
 
 static ConvolveDevice *devices[N_DEVICES];
 
@@ -183,13 +184,13 @@ print_case (const Case * c, guint64 seed)
   g_autofree gchar *text = describe_settings (&c->settings);
 
   g_print ("case %" G_GUINT64_FORMAT ": %s %dx%d %s filter=%s %s fields=%d "
-      "range=%d matrix=%d fill=%s threads=%u%s\n  again: --backend %s --seed %"
+      "range=%d matrix=%d fill=%s threads=%u bands=%u%s\n  again: --backend %s --seed %"
       G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT "%s%s\n", c->number,
       GST_VIDEO_INFO_NAME (&c->info), c->info.width, c->info.height,
       GST_VIDEO_INFO_HAS_ALPHA (&c->info) ? "alpha" : "",
       convolve_filter_name (c->settings.filter), text, c->fields,
       c->info.colorimetry.range, c->info.colorimetry.matrix,
-      fill_name (c->fill), device_threads[c->device],
+      fill_name (c->fill), device_threads[c->device], device_bands[c->device],
       c->spoil ? " spoiled" : "", options.backend, seed, c->number,
       options.size ? " --size " : "", options.size ? options.size : "");
 }
@@ -320,7 +321,8 @@ open_devices (void)
   }
   for (guint i = 0; i < N_DEVICES; i++) {
     ConvolveOpenOptions open = {.device_id = -1,
-      .n_threads = device_threads[i],.frames_in_flight = 1
+      .n_threads = device_threads[i],.frames_in_flight = 1,
+      .bands = device_bands[i]
     };
 
     devices[i] = convolve_device_open (backend->get (), &open, &error);

@@ -28,14 +28,15 @@ median_ms (gint64 * times_us, guint n)
   return times_us[n / 2] / 1e3;
 }
 
-static void
-check (gboolean ok, GError * error)
-{
-  if (ok)
-    return;
-  g_printerr ("%s\n", error->message);
-  exit (77);
-}
+/* Ends the program with the driver's own words. error is what call may set. */
+#define CHECK(call) \
+  do { \
+    g_autoptr (GError) error = NULL; \
+    if (!(call)) { \
+      g_printerr ("%s\n", error->message); \
+      exit (77); \
+    } \
+  } while (0)
 
 /* ---- the yardstick ---- */
 
@@ -49,19 +50,17 @@ typedef struct
 static void
 lane_init (Lane * lane, gsize size)
 {
-  GError *error = NULL;
 
-  check (CU_CHECK (&error, cuStreamCreate, &lane->stream,
-          CU_STREAM_NON_BLOCKING), error);
-  check (CU_CHECK (&error, cuMemAlloc, &lane->device, size), error);
-  check (CU_CHECK (&error, cuMemHostAlloc, &lane->host, size, 0), error);
+  CHECK (CU_CHECK (&error, cuStreamCreate, &lane->stream,
+          CU_STREAM_NON_BLOCKING));
+  CHECK (CU_CHECK (&error, cuMemAlloc, &lane->device, size));
+  CHECK (CU_CHECK (&error, cuMemHostAlloc, &lane->host, size, 0));
   memset (lane->host, 0x5a, size);
 }
 
 static void
 lane_copy (Lane * lane, gsize size, gboolean up)
 {
-  GError *error = NULL;
   CUDA_MEMCPY2D copy = {
     .srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
     .dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
@@ -75,22 +74,21 @@ lane_copy (Lane * lane, gsize size, gboolean up)
     .Height = 16,
   };
 
-  check (CU_CHECK (&error, cuMemcpy2DAsync, &copy, lane->stream), error);
+  CHECK (CU_CHECK (&error, cuMemcpy2DAsync, &copy, lane->stream));
 }
 
 static gdouble
 yardstick_ms (gsize size)
 {
   gint64 times[N_FRAMES];
-  GError *error = NULL;
   CUcontext context;
   CUdevice device;
   Lane up, down;
 
-  check (convolve_cu_load (&error), error);
-  check (CU_CHECK (&error, cuDeviceGet, &device, 0), error);
-  check (CU_CHECK (&error, cuDevicePrimaryCtxRetain, &context, device), error);
-  check (CU_CHECK (&error, cuCtxPushCurrent, context), error);
+  CHECK (convolve_cu_load (&error));
+  CHECK (CU_CHECK (&error, cuDeviceGet, &device, 0));
+  CHECK (CU_CHECK (&error, cuDevicePrimaryCtxRetain, &context, device));
+  CHECK (CU_CHECK (&error, cuCtxPushCurrent, context));
   lane_init (&up, size);
   lane_init (&down, size);
   for (guint i = 0; i < N_FRAMES; i++) {
@@ -98,8 +96,8 @@ yardstick_ms (gsize size)
 
     lane_copy (&up, size, TRUE);
     lane_copy (&down, size, FALSE);
-    check (CU_CHECK (&error, cuStreamSynchronize, up.stream), error);
-    check (CU_CHECK (&error, cuStreamSynchronize, down.stream), error);
+    CHECK (CU_CHECK (&error, cuStreamSynchronize, up.stream));
+    CHECK (CU_CHECK (&error, cuStreamSynchronize, down.stream));
     times[i] = g_get_monotonic_time () - start;
   }
   CU_CALL (cuCtxPopCurrent, &context);

@@ -363,9 +363,11 @@ probe (void)
 int
 main (int argc, char **argv)
 {
-  gst_check_init (&argc, &argv);
-  if (argc > 1 && g_str_equal (argv[1], "--probe"))
+  if (argc > 1 && g_str_equal (argv[1], "--probe")) {
+    gst_init (NULL, NULL);
     return probe ();
+  }
+  gst_check_init (&argc, &argv);
   if (!have_gpu (argv[0])) {
     g_print ("no GPU that videoconvolve can use: skipped\n");
     return 77;

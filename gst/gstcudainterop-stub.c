@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Stands for the CUDA memory support in a build without it: system memory is all there is. */
+/* Stands for the CUDA memory support in a build without it: system memory is
+ * all there is. */
 #include "gstcudainterop.h"
 
 #include "core/matrix.h"

@@ -14,10 +14,11 @@
  *
  * ## Example launch lines
  * |[
- * gst-launch-1.0 videotestsrc ! videoconvolve filter=gaussian sigma=4 ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! videoconvolve sigma=4 ! autovideosink
  * ]| A blurred picture.
  * |[
- * gst-launch-1.0 videotestsrc ! videoconvolve kernel="<<0,-1,0>,<-1,5,-1>,<0,-1,0>>" ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! \
+ *     videoconvolve kernel="<<0,-1,0>,<-1,5,-1>,<0,-1,0>>" ! autovideosink
  * ]| Weights of your own.
  */
 #include "config.h"

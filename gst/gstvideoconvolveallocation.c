@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which pools buffers come from. Pools of our own are GstVideoBufferPools with no
- * upper limit: an element downstream may keep any number of buffers. */
+/* Which pools buffers come from. Pools of our own are GstVideoBufferPools
+ * with no upper limit: an element downstream may keep any number of buffers. */
 #include "config.h"
 
 #include <gst/video/gstvideopool.h>
@@ -9,7 +9,7 @@
 
 #define GST_CAT_DEFAULT gst_video_convolve_debug
 
-/* Buffers that the element itself holds at a time, beyond what others ask for. */
+/* Buffers that the element itself holds at a time. */
 static guint
 own_buffers (GstVideoConvolve * self)
 {

@@ -16,8 +16,11 @@ gst_video_convolve_post_error (GstVideoConvolve * self, const GError * error,
 {
   GQuark domain = GST_RESOURCE_ERROR;
   gint code = GST_RESOURCE_ERROR_FAILED;
+  gint convolve_code = CONVOLVE_ERROR_FAILED;
 
-  switch (error->domain == CONVOLVE_ERROR ? error->code : CONVOLVE_ERROR_FAILED) {
+  if (error->domain == CONVOLVE_ERROR)
+    convolve_code = error->code;
+  switch (convolve_code) {
     case CONVOLVE_ERROR_INVALID:
     case CONVOLVE_ERROR_UNSUPPORTED:
       domain = GST_LIBRARY_ERROR;
@@ -184,8 +187,8 @@ gst_video_convolve_close (GstVideoConvolve * self)
 
 /* ---- plans ---- */
 
-/* What a plan is made for: [0] frames as a whole, [1] fields. A mixed stream has
- * both, and each buffer says which it is. */
+/* What a plan is made for: [0] frames as a whole, [1] fields. A mixed stream
+ * has both, and each buffer says which it is. */
 static void
 needed_plans (GstVideoConvolve * self, GstVideoConvolveFields fields,
     gboolean needed[2])

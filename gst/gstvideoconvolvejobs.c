@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Frames in flight: a ring of jobs, the oldest of which is waited for when it
- * is as long as it may be. All of it belongs to the streaming thread, and no lock
- * of the element is held while it waits or pushes. */
+ * is as long as it may be. All of it belongs to the streaming thread, and no
+ * lock of the element is held while it waits or pushes. */
 #include "config.h"
 
 #include "gstvideoconvolve-private.h"
@@ -104,9 +104,9 @@ can_rerun (GstVideoConvolve * self, guint n_jobs)
   return TRUE;
 }
 
-/* After a fault in one of the first n_jobs jobs, of which n_running were started:
- * all of them run again, on the CPU, from the start; their inputs are still
- * there. FALSE if that is no way out. */
+/* After a fault in one of the first n_jobs jobs, of which n_running were
+ * started: all of them run again, on the CPU, from the start; their inputs are
+ * still there. FALSE if that is no way out. */
 static gboolean
 rerun_jobs (GstVideoConvolve * self, guint n_jobs, guint n_running,
     GError ** error)

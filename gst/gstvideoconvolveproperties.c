@@ -50,8 +50,8 @@ typedef struct
 #define WEIGHT CONVOLVE_MATRIX_MAX_WEIGHT
 
 /* A property's id is its place in this table plus 1. A preset sets them in
- * this order, and a custom kernel selects filter=custom, so kernels stand before
- * filter. */
+ * this order, and a custom kernel selects filter=custom, so kernels stand
+ * before filter. */
 static const Property properties[] = {
   {"backend", "Backend", "Where frames are filtered", KIND_ENUM,
       VALUE (backend), 0, 0, gst_video_convolve_backend_get_type, READY},
@@ -257,8 +257,8 @@ gst_video_convolve_post_refused (GstVideoConvolve * self)
 
 /* ---- set ---- */
 
-/* Puts a matrix where the property keeps it. A whole kernel and the two lines of
- * a separable one exclude each other: the last one set counts. Takes matrix
+/* Puts a matrix where the property keeps it. A whole kernel and the two lines
+ * of a separable one exclude each other: the last one set counts. Takes matrix
  * and location. */
 static void
 store_matrix (GstVideoConvolve * self, Kind kind, ConvolveMatrix * matrix,

@@ -53,15 +53,11 @@ need_packages () {
     || fail "Could not install:$missing"
 }
 
-# Makes or updates the build folder $1; further arguments go to meson setup the first time.
-build_tree () {
-  [ -z "${CONVOLVE_AS_BUILT:-}" ] || return 0
+# set_up FOLDER [ARGUMENT...]: makes the build folder unless it is there; arguments go to meson setup.
+set_up () {
   folder=$1
   shift
-  if [ ! -f "$folder/build.ninja" ]; then
-    meson setup "$folder" "$root" "$@" || return 1
-  fi
-  meson compile -C "$folder"
+  [ -f "$folder/build.ninja" ] || meson setup "$folder" "$root" "$@"
 }
 
 # The plugin of the build folder first, an installed one otherwise. Keeps a registry of its own, so that the user's

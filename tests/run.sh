@@ -60,14 +60,16 @@ suite () {
 
 # shellcheck disable=SC2086
 need_packages $packages_build $packages_run $packages_test
-build_tree "$build"
+set_up "$build"
+ninja -C "$build"
 suite plain "$build"
 if [ -z "$quick" ]; then
   # shellcheck disable=SC2086
   {
     suite leaks "$build" --setup leaks --suite element
     suite valgrind "$build" --setup valgrind --suite unit --suite element
-    build_tree "$sanitized" -Db_sanitize=address,undefined -Db_lundef=false
+    set_up "$sanitized" -Db_sanitize=address,undefined -Db_lundef=false
+    ninja -C "$sanitized"
     suite sanitizers "$sanitized" --setup sanitizers $outside
   }
 fi

@@ -524,7 +524,7 @@ convolve_plan_new (const GstVideoInfo * info,
 {
   const ConvolveOperation *operations[CONVOLVE_MAX_LAYOUTS] = { NULL };
   g_autoptr (ConvolvePlan) plan = NULL;
-  PlanContext context;
+  PlanContext context = { 0 };
 
   if (!context_init (&context, info, settings, error))
     return NULL;

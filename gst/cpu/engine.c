@@ -105,7 +105,8 @@ set_taps (const CpuPiece * piece, const CpuTerm * term, const CpuGroup * group,
   taps->n01 = group->n01;
   taps->n1 = group->n1;
   taps->at = places;
-  taps->weights = (const guint8 *) term->weights + 2 * group->first * real;
+  taps->weights = (const guint8 *) term->weights
+      + 2 * (gsize) group->first * piece->step->kernels->weight_bytes;
 }
 
 /* The term's sums for rows y and y + 1, to sums; dst, if not NULL, takes the

@@ -251,6 +251,20 @@ store_f (const void *x, guint8 * dst, gsize n, const CpuSink * sink)
   }
 }
 
+#if VEC_FIXED
+#include "kernels-fixed.h"
+#define FIXED { \
+    .real_bytes = sizeof (gint16), \
+    .weight_bytes = sizeof (gint32), \
+    .load_u8 = load_u8_s, \
+    .row = row_s, \
+    .sum = sum_s, \
+    .sum_store = sum_store_s, \
+  }
+#else
+#define FIXED { 0 }
+#endif
+
 static void
 blend (guint8 * restrict d, const guint8 * restrict s,
     const guint8 * restrict keep, const guint8 * restrict copy,
@@ -274,6 +288,7 @@ blend (guint8 * restrict d, const guint8 * restrict s,
 
 #define KERNELS(suffix, real, fused) { \
     .real_bytes = sizeof (real), \
+    .weight_bytes = sizeof (real), \
     .load_u8 = load_u8_##suffix, \
     .load_u16 = load_u16_##suffix, \
     .row = row_##suffix, \
@@ -289,5 +304,6 @@ const CpuIsa PASTE (convolve_cpu_isa_, CPU_ISA) = {
   .name = ISA_NAME,
   .single = KERNELS (f, gfloat, sum_store_f),
   .full = KERNELS (d, gdouble, NULL),
+  .fixed = FIXED,
   .blend = blend,
 };

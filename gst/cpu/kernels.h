@@ -42,6 +42,7 @@ typedef struct {
   guint period;                 /* lanes x CPU_PATTERN */
   gboolean uniform;             /* all patterns have the same numbers for all lanes, gain is 1 */
   const void *gain, *offset, *lo, *hi;  /* patterns */
+  gint shift, low, high;        /* fixed point: sample = ((sum + low) >> shift) + high */
 } CpuSink;
 
 /* What joins the sums of the terms, for the operations that are not one plain sum. */
@@ -65,6 +66,7 @@ typedef struct {
 
 typedef struct {
   guint real_bytes;
+  guint weight_bytes;           /* of a weight; fixed point has each twice in a 32-bit word */
 
   /* n samples of a picture to a working row. */
   void (*load_u8) (const guint8 * raw, void *x, gsize n);
@@ -89,6 +91,9 @@ typedef struct {
 typedef struct {
   const gchar *name;            /* "AVX2" */
   CpuKernels single, full;      /* float, double */
+  /* 16-bit fixed point, for the sums of step-fixed.c over bytes: samples are (v - 127.5) x 256, a product is a rounding
+   * multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (real_bytes 0) nothing. */
+  CpuKernels fixed;
   /* d = (d & keep) | (s & copy) | fill, byte by byte. */
   void (*blend) (guint8 * d, const guint8 * s, const guint8 * keep, const guint8 * copy, const guint8 * fill, gsize n);
 } CpuIsa;

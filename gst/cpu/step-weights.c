@@ -84,14 +84,19 @@ collect (Collector * to, const ConvolveMatrix * matrix, guint first_row,
     collect_group (to, taps, n);
 }
 
+/* As the kernels want them. */
 static void *
-to_real (const CpuKernels * kernels, const gdouble * values, gsize n)
+to_weights (const CpuKernels * kernels, const gdouble * values, gsize n)
 {
-  void *real = g_malloc0 (MAX (n, 1) * kernels->real_bytes);
+  void *weights = g_malloc0 (MAX (n, 1) * kernels->weight_bytes);
 
-  for (gsize i = 0; i < n; i++)
-    convolve_cpu_real_set (kernels, real, i, values[i]);
-  return real;
+  for (gsize i = 0; i < n; i++) {
+    if (kernels->real_bytes == sizeof (gint16))
+      ((guint32 *) weights)[i] = (guint16) (gint16) values[i] * 0x10001u;
+    else
+      convolve_cpu_real_set (kernels, weights, i, values[i]);
+  }
+  return weights;
 }
 
 static void
@@ -107,7 +112,7 @@ term_collect (CpuStep * step, CpuTerm * term, const ConvolveMatrix * matrix,
       step->sum_lanes, gain, term->streamed);
   term->n_taps = to.place->len;
   term->n_groups = to.group->len;
-  term->weights = to_real (step->kernels, (const gdouble *) to.weights->data,
+  term->weights = to_weights (step->kernels, (const gdouble *) to.weights->data,
       to.weights->len);
   term->tap = (CpuTapPlace *) g_array_free (to.place, FALSE);
   term->group = (CpuGroup *) g_array_free (to.group, FALSE);
@@ -129,10 +134,8 @@ direct_matrix (const ConvolveTerm * term)
 void
 convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
 {
-  const ConvolveOperation *operation = step->pass->operation;
-
   for (guint i = 0; i < step->n_terms; i++) {
-    const ConvolveTerm *from = &operation->term[i];
+    const ConvolveTerm *from = &step->weights[i];
     CpuTerm *term = &step->term[i];
     g_autoptr (ConvolveMatrix) matrix = direct_matrix (from);
 
@@ -142,7 +145,8 @@ convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
     }
     term->x_first = step->left - from->x->anchor_x;
     term->x_taps = from->x->width;
-    term->x_weights = to_real (step->kernels, from->x->weights, from->x->width);
+    term->x_weights =
+        to_weights (step->kernels, from->x->weights, from->x->width);
     term_collect (step, term, from->y, 0, gain);
   }
 }
@@ -151,6 +155,9 @@ void
 convolve_cpu_step_clear_terms (CpuStep * step)
 {
   for (guint i = 0; i < step->n_terms; i++) {
+    g_clear_pointer (&step->weights[i].matrix, convolve_matrix_unref);
+    g_clear_pointer (&step->weights[i].x, convolve_matrix_unref);
+    g_clear_pointer (&step->weights[i].y, convolve_matrix_unref);
     g_free (step->term[i].x_weights);
     g_free (step->term[i].weights);
     g_free (step->term[i].tap);

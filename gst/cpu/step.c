@@ -175,11 +175,41 @@ init_masks (CpuStep * step)
       step->masks[m * step->row_bytes + i] = pixel[m][i % pixel_bytes];
 }
 
+/* Takes the operation's weights, or integers in their place where these are
+ * good enough. */
+static void
+init_weights (CpuStep * step, gdouble * gain)
+{
+  const ConvolveOperation *operation = step->pass->operation;
+  ConvolveTerm integers = { NULL };
+
+  step->n_terms = operation->n_terms;
+  if (convolve_cpu_step_try_fixed (step, *gain, &integers.matrix, &integers.x,
+          &integers.y)) {
+    step->kernels = &step->isa->fixed;
+    step->weights[0] = integers;
+    *gain = 1;
+  }
+  for (guint i = 0; i < step->n_terms; i++) {
+    const ConvolveTerm *from = &operation->term[i];
+    ConvolveTerm *to = &step->weights[i];
+
+    if (to->matrix == NULL && to->x == NULL) {
+      to->matrix = from->matrix ? convolve_matrix_ref (from->matrix) : NULL;
+      to->x = from->x ? convolve_matrix_ref (from->x) : NULL;
+      to->y = from->y ? convolve_matrix_ref (from->y) : NULL;
+    }
+    step->term[i].separable = to->matrix == NULL && to->x->width > 1
+        && to->y->height > 1;
+  }
+}
+
 static gboolean
 init_filter (CpuStep * step, guint n_threads)
 {
   const ConvolvePass *pass = step->pass;
   const ConvolveOperation *operation = pass->operation;
+  gdouble gain;
   gboolean fold;
 
   init_alpha (step);
@@ -194,16 +224,11 @@ init_filter (CpuStep * step, guint n_threads)
   step->right = operation->right;
   step->above = operation->above;
   step->below = operation->below;
-  step->n_terms = operation->n_terms;
-  for (guint i = 0; i < step->n_terms; i++) {
-    const ConvolveTerm *term = &operation->term[i];
-
-    step->term[i].separable = term->matrix == NULL && term->x->width > 1
-        && term->y->height > 1;
-  }
+  gain = fold ? lane_numbers (pass, 0)->gain : 1;
+  init_weights (step, &gain);
   if (!convolve_cpu_step_init_layout (step, n_threads))
     return FALSE;
-  convolve_cpu_step_init_terms (step, fold ? lane_numbers (pass, 0)->gain : 1);
+  convolve_cpu_step_init_terms (step, gain);
   init_border (step);
   return TRUE;
 }
@@ -296,6 +321,7 @@ describe_rows (const CpuStep * step, GString * string)
   for (guint i = 0; i < step->n_terms; i++)
     ring |= !step->term[i].streamed;
   g_string_append_printf (string, ", %s, %s%s%s",
+      step->kernels == &step->isa->fixed ? "16-bit fixed point" :
       step->kernels == &step->isa->single ? "float" : "double",
       step->isa->name, step->weighted ? ", weighted by alpha" : "",
       step->fused ? ", fused" : "");

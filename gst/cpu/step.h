@@ -74,6 +74,7 @@ struct _CpuStep {
   guint left, right, above, below;
   guint n_terms;
   CpuTerm term[CONVOLVE_MAX_TERMS];
+  ConvolveTerm weights[CONVOLVE_MAX_TERMS];     /* the operation's, or as integers; references */
   gboolean add_terms;           /* the sums of all terms are one sum */
   gboolean fused;               /* sums go to the picture at once, with no row of results between */
   gboolean wants_input;
@@ -106,6 +107,10 @@ gchar *convolve_cpu_step_describe (const CpuStep * step);
 /* step-weights.c: the terms' weights, multiplied by gain, in their order of use. */
 void convolve_cpu_step_init_terms (CpuStep * step, gdouble gain);
 void convolve_cpu_step_clear_terms (CpuStep * step);
+/* step-fixed.c: whether 16-bit fixed point is exact enough for the step; if so, sets the sink's numbers and *x and *y, or
+ * *matrix, to the only term's weights as integers (gain included). */
+gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatrix ** matrix, ConvolveMatrix ** x,
+    ConvolveMatrix ** y);
 /* step-layout.c: cuts the picture into pieces, chooses the ring and lays out a thread's memory. FALSE if sizes overflow. */
 gboolean convolve_cpu_step_init_layout (CpuStep * step, guint n_threads);
 
@@ -115,11 +120,13 @@ convolve_cpu_step_items (const CpuStep * step)
   return step->n_strips * step->n_bands;
 }
 
-/* Stores a number as the step's precision has it. */
+/* Stores a sample as the step's kernels have it. */
 static inline void
 convolve_cpu_real_set (const CpuKernels * kernels, void *array, gsize i, gdouble value)
 {
-  if (kernels->real_bytes == sizeof (gfloat))
+  if (kernels->real_bytes == sizeof (gint16))
+    ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 256);
+  else if (kernels->real_bytes == sizeof (gfloat))
     ((gfloat *) array)[i] = (gfloat) value;
   else
     ((gdouble *) array)[i] = value;

@@ -29,6 +29,8 @@
 #define VEC_INLINE static inline __attribute__((always_inline))
 #define VEC_LANES_F (VEC_BYTES / 4)
 #define VEC_LANES_D (VEC_BYTES / 8)
+#define VEC_LANES_S (VEC_BYTES / 2)
+#define VEC_FIXED (VEC_BYTES > 16 || VEC_NEON)
 
 typedef gfloat VecF __attribute__((vector_size (VEC_BYTES)));
 typedef gdouble VecD __attribute__((vector_size (VEC_BYTES)));
@@ -83,11 +85,36 @@ vec_splat_i (gint32 x)
   return x - (VecI) { 0 };
 }
 
+VEC_INLINE VecS
+vec_load_s (const gint16 * p)
+{
+  VecS v;
+
+  memcpy (&v, p, sizeof (v));
+  return v;
+}
+
+VEC_INLINE void
+vec_store_s (gint16 * p, VecS v)
+{
+  memcpy (p, &v, sizeof (v));
+}
+
+VEC_INLINE VecS
+vec_splat_s (gint16 x)
+{
+  return x - (VecS) { 0 };
+}
+
 /* What each set defines:
  * vec_widen_u8, vec_widen_u16: VEC_LANES_F samples to 32 bits
  * vec_round: to integers, nearest, ties to even (the default rounding mode)
  * vec_min_f, vec_max_f
- * vec_pack_u8: four vectors of 0..255 to 4 x VEC_LANES_F bytes; vec_pack_u16: two of 0..65535 */
+ * vec_pack_u8: four vectors of 0..255 to 4 x VEC_LANES_F bytes; vec_pack_u16: two of 0..65535
+ * and where VEC_FIXED is 1, for 16-bit fixed point:
+ * vec_widen_s: VEC_LANES_S bytes to 16 bits
+ * vec_mulhrs: round (a b / 2^15), halves upwards
+ * vec_pack_s: VEC_LANES_S numbers to bytes, clamped to 0..255 */
 
 #if VEC_BYTES == 64
 
@@ -133,6 +160,26 @@ vec_pack_u16 (guint8 * p, const VecI * v)
 {
   for (gint i = 0; i < 2; i++)
     _mm256_storeu_si256 ((__m256i *) (p + 32 * i), _mm512_cvtepi32_epi16 ((__m512i) v[i]));
+}
+
+VEC_INLINE VecS
+vec_widen_s (const guint8 * p)
+{
+  return (VecS) _mm512_cvtepu8_epi16 (_mm256_loadu_si256 ((const __m256i *) p));
+}
+
+VEC_INLINE VecS
+vec_mulhrs (VecS a, VecS b)
+{
+  return (VecS) _mm512_mulhrs_epi16 ((__m512i) a, (__m512i) b);
+}
+
+VEC_INLINE void
+vec_pack_s (guint8 * p, VecS v)
+{
+  __m512i positive = _mm512_max_epi16 ((__m512i) v, _mm512_setzero_si512 ());
+
+  _mm256_storeu_si256 ((__m256i *) p, _mm512_cvtusepi16_epi8 (positive));
 }
 
 #elif VEC_BYTES == 32
@@ -184,6 +231,26 @@ vec_pack_u16 (guint8 * p, const VecI * v)
   __m256i ab = _mm256_packus_epi32 ((__m256i) v[0], (__m256i) v[1]);
 
   _mm256_storeu_si256 ((__m256i *) p, _mm256_permute4x64_epi64 (ab, 0xd8));
+}
+
+VEC_INLINE VecS
+vec_widen_s (const guint8 * p)
+{
+  return (VecS) _mm256_cvtepu8_epi16 (_mm_loadu_si128 ((const __m128i *) p));
+}
+
+VEC_INLINE VecS
+vec_mulhrs (VecS a, VecS b)
+{
+  return (VecS) _mm256_mulhrs_epi16 ((__m256i) a, (__m256i) b);
+}
+
+VEC_INLINE void
+vec_pack_s (guint8 * p, VecS v)
+{
+  __m256i packed = _mm256_packus_epi16 ((__m256i) v, (__m256i) v);
+
+  _mm_storeu_si128 ((__m128i *) p, _mm256_castsi256_si128 (_mm256_permute4x64_epi64 (packed, 0xd8)));
 }
 
 #elif defined(__SSE2__)
@@ -294,6 +361,24 @@ vec_pack_u16 (guint8 * p, const VecI * v)
   uint16x8_t ab = vcombine_u16 (vmovn_u32 ((uint32x4_t) v[0]), vmovn_u32 ((uint32x4_t) v[1]));
 
   memcpy (p, &ab, sizeof (ab));
+}
+
+VEC_INLINE VecS
+vec_widen_s (const guint8 * p)
+{
+  return (VecS) vmovl_u8 (vld1_u8 (p));
+}
+
+VEC_INLINE VecS
+vec_mulhrs (VecS a, VecS b)
+{
+  return (VecS) vqrdmulhq_s16 ((int16x8_t) a, (int16x8_t) b);
+}
+
+VEC_INLINE void
+vec_pack_s (guint8 * p, VecS v)
+{
+  vst1_u8 (p, vqmovun_s16 ((int16x8_t) v));
 }
 
 #else /* any other processor */

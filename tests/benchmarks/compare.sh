@@ -72,6 +72,7 @@ round=0
 while [ "$round" -lt "$rounds" ]; do
   seconds source-ayuv gst AYUV "$frames"
   seconds ours-ayuv gst AYUV "$frames" videoconvolve backend=cpu filter=gaussian sigma=2 !
+  seconds straight-ayuv gst AYUV "$frames" videoconvolve backend=cpu filter=gaussian sigma=2 alpha-mode=straight !
   if [ -n "$has_blur" ]; then
     seconds source-slow gst AYUV "$slow_frames"
     seconds blur-ayuv gst AYUV "$slow_frames" gaussianblur sigma=2 !
@@ -96,6 +97,7 @@ row () {
 say "Cores: $(nproc); frames a measurement: $frames ($slow_frames for gaussianblur); best of $rounds"
 printf '%-42s %9s %11s\n' '1080p, sigma 2, source taken off' 'ms/frame' 'frames/s'
 row 'AYUV  videoconvolve, CPU' source-ayuv ours-ayuv "$frames"
+row 'AYUV  the same, alpha-mode=straight' source-ayuv straight-ayuv "$frames"
 [ -z "$has_blur" ] || row 'AYUV  GStreamer gaussianblur' source-slow blur-ayuv "$slow_frames"
 row 'I420  videoconvolve, CPU' source-i420 ours-i420 "$frames"
 [ -z "$has_gblur" ] || row 'I420  FFmpeg gblur' source-ffmpeg gblur "$frames"

@@ -6,20 +6,9 @@
 #include <stdlib.h>
 
 #include "compare.h"
-#include "core/backend.h"
 #include "draw.h"
+#include "runner.h"
 #include "testmain.h"
-
-typedef struct
-{
-  const gchar *name;
-  const ConvolveBackend *(*get) (void);
-} Backend;
-
-static const Backend backends[] = {
-  {"cpu", convolve_backend_cpu},
-  {"cuda", convolve_backend_cuda},
-};
 
 /* ---- options ---- */
 
@@ -157,27 +146,6 @@ fill_frame (const Case * c, RandomFrame * frame, Random * random)
     g_clear_pointer (&filters[i], ref_filter_free);
 }
 
-static gboolean
-filter_frame (const Case * c, const RandomFrame * in, const RandomFrame * out,
-    GError ** error)
-{
-  g_autoptr (ConvolvePlan) plan =
-      convolve_plan_new (&c->info, &c->settings, c->fields, error);
-  ConvolveProgram *program;
-  gboolean done;
-  guint64 job;
-
-  if (plan == NULL)
-    return FALSE;
-  program = convolve_program_new (devices[c->device], plan, error);
-  if (program == NULL)
-    return FALSE;
-  done = convolve_program_process (program, &in->frame, &out->frame, &job,
-      error) && convolve_device_wait (devices[c->device], job, error);
-  convolve_program_free (program);
-  return done;
-}
-
 static void
 print_case (const Case * c, guint64 seed)
 {
@@ -208,7 +176,8 @@ run_case (const Case * c, guint64 seed, Random * random)
     print_case (c, seed);
   fill_frame (c, in, random);
   random_frame_seal (in);
-  ok = filter_frame (c, in, out, &error);
+  ok = runner_filter (devices[c->device], &c->info, &c->settings, c->fields,
+      in, out, &error);
   if (ok) {
     Reference *reference = reference_new (&c->info, in->frame.data,
         in->frame.stride, &c->settings, c->fields);
@@ -304,41 +273,6 @@ walk (guint64 seed)
   return failures > 0 ? TEST_FAILED : TEST_PASSED;
 }
 
-/* ---- the backend ---- */
-
-static int
-open_devices (void)
-{
-  const Backend *backend = NULL;
-  g_autoptr (GError) error = NULL;
-
-  for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
-    if (g_str_equal (options.backend, backends[i].name))
-      backend = &backends[i];
-  if (backend == NULL) {
-    g_printerr ("there is no backend '%s'\n", options.backend);
-    return TEST_USAGE;
-  }
-  for (guint i = 0; i < N_DEVICES; i++) {
-    ConvolveOpenOptions open = {.device_id = -1,
-      .n_threads = device_threads[i],.frames_in_flight = 1,
-      .bands = device_bands[i]
-    };
-
-    devices[i] = convolve_device_open (backend->get (), &open, &error);
-    if (devices[i] == NULL) {
-      g_print ("the backend %s cannot run: %s\n", backend->name,
-          error->message);
-      return g_error_matches (error, CONVOLVE_ERROR,
-          CONVOLVE_ERROR_NO_DEVICE) ||
-          g_error_matches (error, CONVOLVE_ERROR,
-          CONVOLVE_ERROR_UNSUPPORTED) ? TEST_SKIPPED : TEST_FAILED;
-    }
-  }
-  g_print ("%s\n", devices[0]->backend->device_name (devices[0]));
-  return TEST_PASSED;
-}
-
 int
 main (int argc, char **argv)
 {
@@ -347,7 +281,7 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   const gchar *repeat = g_getenv ("CHECK_REPEAT");
   guint64 seed;
-  int result;
+  int result = TEST_PASSED;
 
   if (repeat != NULL)
     options.repeat = atoi (repeat);
@@ -362,7 +296,9 @@ main (int argc, char **argv)
   if (options.backend == NULL)
     options.backend = g_strdup ("cpu");
   seed = test_seed (options.seed);
-  result = open_devices ();
+  for (guint i = 0; i < N_DEVICES && result == TEST_PASSED; i++)
+    result = runner_open (options.backend, device_threads[i], device_bands[i],
+        &devices[i]);
   if (result == TEST_PASSED)
     result = walk (seed);
   for (guint i = 0; i < N_DEVICES; i++)

@@ -300,6 +300,9 @@ border_sample (const Work * work)
           work->map->role == SAMPLE_GREEN ? g :
           work->map->role == SAMPLE_BLUE ? b : a);
   }
+  /* A half is one although 0.587 and its like have no exact double. */
+  if (fabs (2 * value - rint (2 * value)) < 1e-8)
+    value = rint (2 * value) / 2;
   return fmin (fmax (rint (value), 0), work->max);
 }
 

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* When 16-bit fixed point may stand for float, and with which integers.
+ *
+ * A byte v is x = (v - m) 2^8 with m = 127.5. A weight w is the integer q =
+ * w 2^s, and a product round (x q 2^-15), so a sum over weights has s - 7
+ * fractional bits. It is wrong by at most half a unit for each product, and by
+ * m times the sum of abs (w - q 2^-s). In a separable term the sums along x
+ * have f bits, the weights of y take them from f to g bits, and the errors of
+ * the first pass grow with the l1 norm of the second.
+ *
+ * If all this stays below a half, then every result is within 1 of the exact
+ * one, and a result that is an integer is exact. What a flat area becomes is
+ * one if the sum of weights and the offset are integers; so nothing else is
+ * taken. The integers of each pass add up to the rounded sum, so that flat
+ * areas lose nothing beyond the products' halves. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "step.h"
+
+#define MIDDLE 127.5
+#define SAMPLE_BITS 8           /* fractional bits of a sample, and the most of a sum */
+#define MAX_ERROR 0.45          /* the rest is for the doubles here */
+#define MAX_SUM 32767.0
+#define MAX_WEIGHT 32766.5
+#define MAX_TAPS 128            /* nothing larger passes the bound */
+
+static gdouble
+largest (const ConvolveMatrix * matrix)
+{
+  gdouble m = 0;
+
+  for (guint i = 0; i < matrix->width * matrix->height; i++)
+    m = MAX (m, fabs (matrix->weights[i]));
+  return m;
+}
+
+/* Integers near weights x 2^bits that add up to the rounded sum: those that
+ * were rounded furthest are moved. *error is the sum of what they are off, in
+ * weights. NULL if a weight would not fit. */
+static ConvolveMatrix *
+to_integers (const ConvolveMatrix * matrix, gint bits, gdouble * error)
+{
+  guint n = matrix->width * matrix->height;
+  ConvolveMatrix *q;
+  gint64 missing;
+
+  if (!(ldexp (largest (matrix), bits) <= MAX_WEIGHT))
+    return NULL;
+  q = convolve_matrix_scale (matrix, ldexp (1, bits));
+  missing = llrint (ldexp (convolve_matrix_sum (matrix), bits));
+  for (guint i = 0; i < n; i++) {
+    q->weights[i] = rint (q->weights[i]);
+    missing -= (gint64) q->weights[i];
+  }
+  while (missing != 0) {
+    gint step = missing > 0 ? 1 : -1;
+    gdouble most = -G_MAXDOUBLE;
+    guint best = 0;
+
+    for (guint i = 0; i < n; i++) {
+      gdouble gap = (ldexp (matrix->weights[i], bits) - q->weights[i]) * step;
+
+      if (gap > most) {
+        most = gap;
+        best = i;
+      }
+    }
+    q->weights[best] += step;
+    missing -= step;
+  }
+  *error = 0;
+  for (guint i = 0; i < n; i++)
+    *error += fabs (matrix->weights[i] - ldexp (q->weights[i], -bits));
+  if (largest (q) <= MAX_SUM)
+    return q;
+  convolve_matrix_unref (q);
+  return NULL;
+}
+
+/* The integers of a pass over numbers of in_bits fractional bits and of at most
+ * that peak (in units): they give *out_bits, as many as its sums have room for
+ * if half a unit of the result is added, or not. NULL if there are none. */
+static ConvolveMatrix *
+fit (const ConvolveMatrix * weights, gint in_bits, gdouble * peak,
+    gboolean add_half, gint * out_bits, gdouble * off)
+{
+  guint taps = weights->width * weights->height;
+
+  for (gint bits = SAMPLE_BITS; bits > 0; bits--) {
+    ConvolveMatrix *q = to_integers (weights, 15 - in_bits + bits, off);
+    gdouble top;
+
+    if (q == NULL)
+      continue;
+    top = ldexp (*peak * convolve_matrix_l1 (q), -15) + taps / 2.0;
+    if (top + (add_half ? ldexp (0.5, bits) : 0) <= MAX_SUM) {
+      *peak = top;
+      *out_bits = bits;
+      return q;
+    }
+    convolve_matrix_unref (q);
+  }
+  return NULL;
+}
+
+/* Half a unit of that many fractional bits for each of n roundings. */
+static gdouble
+halves (gdouble n, gint bits)
+{
+  return ldexp (0.5 * n, -bits);
+}
+
+/* The numbers of the last step: the middle, the offset and a half are added,
+ * what is below 1 before the shift. Sum and offset are integers, so that is a
+ * half, or nothing if the sum is odd. */
+static gboolean
+set_sink (CpuStep * step, gdouble sum, gdouble offset, gdouble peak, gint bits)
+{
+  gdouble bias = MIDDLE * sum + offset + 0.5;
+
+  if (!(fabs (bias) + ldexp (peak, -bits) + 2 <= MAX_SUM))
+    return FALSE;
+  step->sink.shift = bits;
+  step->sink.high = (gint) floor (bias);
+  step->sink.low = (gint) ldexp (bias - floor (bias), bits);
+  return TRUE;
+}
+
+static gboolean
+is_odd (gdouble sum)
+{
+  return fmod (sum, 2) != 0;
+}
+
+static gboolean
+try_direct (CpuStep * step, const ConvolveMatrix * weights, gdouble sum,
+    gdouble offset, ConvolveMatrix ** matrix)
+{
+  guint64 taps = (guint64) weights->width * weights->height;
+  gdouble peak = ldexp (MIDDLE, SAMPLE_BITS), off;
+  gint bits;
+
+  if (taps > MAX_TAPS)
+    return FALSE;
+  *matrix = fit (weights, SAMPLE_BITS, &peak, !is_odd (sum), &bits, &off);
+  return *matrix != NULL && halves (taps, bits) + MIDDLE * off < MAX_ERROR
+      && set_sink (step, sum, offset, peak, bits);
+}
+
+static gboolean
+try_separable (CpuStep * step, const ConvolveMatrix * wx,
+    const ConvolveMatrix * wy, gdouble sum, gdouble offset,
+    ConvolveMatrix ** x, ConvolveMatrix ** y)
+{
+  gdouble lx = convolve_matrix_l1 (wx), ly = convolve_matrix_l1 (wy);
+  gdouble peak = ldexp (MIDDLE, SAMPLE_BITS), off_x, off_y, error;
+  gint bits_x, bits_y;
+
+  if (wx->width > MAX_TAPS || wy->height > MAX_TAPS)
+    return FALSE;
+  *x = fit (wx, SAMPLE_BITS, &peak, FALSE, &bits_x, &off_x);
+  if (*x == NULL)
+    return FALSE;
+  *y = fit (wy, bits_x, &peak, !is_odd (sum), &bits_y, &off_y);
+  if (*y == NULL)
+    return FALSE;
+  error = halves (wx->width, bits_x) * (ly + off_y)
+      + halves (wy->height, bits_y)
+      + MIDDLE * (off_x * (ly + off_y) + lx * off_y);
+  return error < MAX_ERROR && set_sink (step, sum, offset, peak, bits_y);
+}
+
+gboolean
+convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain,
+    ConvolveMatrix ** matrix, ConvolveMatrix ** x, ConvolveMatrix ** y)
+{
+  const ConvolveTerm *term = &step->pass->operation->term[0];
+  gdouble sum = gain * step->pass->operation->sum;
+  gdouble offset = ((const gfloat *) step->sink.offset)[0];
+  const gfloat *lo = step->sink.lo, *hi = step->sink.hi;
+  g_autoptr (ConvolveMatrix) scaled = NULL;
+  gboolean ok;
+
+  *matrix = *x = *y = NULL;
+  if (step->isa->fixed.real_bytes == 0 || !step->fused || !step->sink.uniform
+      || step->kernels != &step->isa->single || !step->samples.dense
+      || step->samples.bytes != 1 || step->pass->operation->n_terms != 1
+      || sum != rint (sum) || offset != rint (offset)
+      || lo[0] != 0 || hi[0] != 255)
+    return FALSE;
+
+  if (term->matrix != NULL) {
+    scaled = convolve_matrix_scale (term->matrix, gain);
+    ok = try_direct (step, scaled, sum, offset, matrix);
+  } else if (term->x->width == 1 || term->y->height == 1) {
+    g_autoptr (ConvolveMatrix) outer = convolve_matrix_outer (term->x, term->y);
+
+    scaled = convolve_matrix_scale (outer, gain);
+    ok = try_direct (step, scaled, sum, offset, matrix);
+  } else {
+    scaled = convolve_matrix_scale (term->y, gain);
+    ok = try_separable (step, term->x, scaled, sum, offset, x, y);
+  }
+  if (!ok) {
+    g_clear_pointer (matrix, convolve_matrix_unref);
+    g_clear_pointer (x, convolve_matrix_unref);
+    g_clear_pointer (y, convolve_matrix_unref);
+  }
+  return ok;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runner.h"
+
+#include "testmain.h"
+
+/* A backend of the product is checked by one more row. */
+static const struct
+{
+  const gchar *name;
+  const ConvolveBackend *(*get) (void);
+} backends[] = {
+  {"cpu", convolve_backend_cpu},
+  {"cuda", convolve_backend_cuda},
+};
+
+static gboolean
+cannot_run_here (const GError * error)
+{
+  return g_error_matches (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE)
+      || g_error_matches (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED);
+}
+
+int
+runner_open (const gchar * name, guint n_threads, guint bands,
+    ConvolveDevice ** device)
+{
+  ConvolveOpenOptions open = {.device_id = -1,.n_threads = n_threads,
+    .frames_in_flight = 1,.bands = bands
+  };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (backends); i++) {
+    if (!g_str_equal (name, backends[i].name))
+      continue;
+    *device = convolve_device_open (backends[i].get (), &open, &error);
+    if (*device != NULL) {
+      g_print ("%s\n", (*device)->backend->device_name (*device));
+      return TEST_PASSED;
+    }
+    g_print ("the backend %s cannot run: %s\n", name, error->message);
+    return cannot_run_here (error) ? TEST_SKIPPED : TEST_FAILED;
+  }
+  g_printerr ("there is no backend '%s'\n", name);
+  return TEST_USAGE;
+}
+
+gboolean
+runner_filter (ConvolveDevice * device, const GstVideoInfo * info,
+    const ConvolveSettings * settings, gboolean fields, const RandomFrame * in,
+    const RandomFrame * out, GError ** error)
+{
+  g_autoptr (ConvolvePlan) plan =
+      convolve_plan_new (info, settings, fields, error);
+  ConvolveProgram *program;
+  gboolean done;
+  guint64 job;
+
+  if (plan == NULL)
+    return FALSE;
+  program = convolve_program_new (device, plan, error);
+  if (program == NULL)
+    return FALSE;
+  done = convolve_program_process (program, &in->frame, &out->frame, &job,
+      error) && convolve_device_wait (device, job, error);
+  convolve_program_free (program);
+  return done;
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Properties: what is taken, what is refused, what a preset does, what plan
+ * and stats say. */
+#include "elementtest.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#define GREY_CAPS "video/x-raw,format=GRAY8,width=8,height=4,framerate=25/1"
+
+/* The value of a property as text. */
+static gchar *
+text_of (GstElement * element, const gchar * name)
+{
+  GValue value = G_VALUE_INIT;
+  gchar *text;
+
+  g_object_get_property (G_OBJECT (element), name, &value);
+  text = gst_value_serialize (&value);
+  g_value_unset (&value);
+  return text;
+}
+
+static void
+assert_value (GstElement * element, const gchar * name, const gchar * expected)
+{
+  gchar *text = text_of (element, name);
+
+  fail_unless_equals_string (text, expected);
+  g_free (text);
+}
+
+static void
+set (GstElement * element, const gchar * name, const gchar * text)
+{
+  /* GStreamer's parser writes into the text while it reads it. */
+  gchar *copy = g_strdup (text);
+
+  gst_util_set_object_arg (G_OBJECT (element), name, copy);
+  g_free (copy);
+}
+
+/* ---- custom kernels ---- */
+
+GST_START_TEST (test_kernel_forms)
+{
+  static const struct
+  {
+    const gchar *name, *text, *value;
+  } cases[] = {
+    {"kernel", "<<1>>", "< (array)< (double)1 > >"},
+    {"kernel", "<<0,1.5>,<-1,2>>", "< (array)< (double)0, (double)1.5 >, "
+          "(array)< (double)-1, (double)2 > >"},
+    {"kernel", "<<(double)1,(int)2,(float)0.5,1/4>>",
+        "< (array)< (double)1, (double)2, (double)0.5, (double)0.25 > >"},
+    {"kernel-x", "<1,2,1>", "< (double)1, (double)2, (double)1 >"},
+    {"kernel-y", "<1,-1e2>", "< (double)1, (double)-100 >"},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
+
+    set (element, cases[i].name, cases[i].text);
+    assert_value (element, cases[i].name, cases[i].value);
+    assert_value (element, "filter", "custom");
+    gst_object_unref (element);
+  }
+}
+
+GST_END_TEST;
+
+/* The last one set counts. */
+GST_START_TEST (test_kernels_replace_each_other)
+{
+  GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
+
+  set (element, "kernel", "<<1,2>>");
+  set (element, "kernel-x", "<3>");
+  set (element, "kernel-y", "<4>");
+  assert_value (element, "kernel", "<  >");
+  assert_value (element, "kernel-x", "< (double)3 >");
+  assert_value (element, "kernel-y", "< (double)4 >");
+  set (element, "kernel", "<<5>>");
+  assert_value (element, "kernel-x", "<  >");
+  assert_value (element, "kernel-y", "<  >");
+  set (element, "filter", "sobel");
+  assert_value (element, "kernel", "< (array)< (double)5 > >");
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+static void
+take_row (GValue * array, guint n, gdouble weight)
+{
+  GValue row = G_VALUE_INIT;
+
+  g_value_init (&row, GST_TYPE_ARRAY);
+  for (guint i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    g_value_init (&value, G_TYPE_DOUBLE);
+    g_value_set_double (&value, weight);
+    gst_value_array_append_and_take_value (&row, &value);
+  }
+  gst_value_array_append_and_take_value (array, &row);
+}
+
+static void
+set_rows (GstElement * element, guint width, guint height, gdouble weight)
+{
+  GValue array = G_VALUE_INIT;
+
+  g_value_init (&array, GST_TYPE_ARRAY);
+  for (guint y = 0; y < height; y++)
+    take_row (&array, width, weight);
+  g_object_set_property (G_OBJECT (element), "kernel", &array);
+  g_value_unset (&array);
+}
+
+static void
+assert_refused (GstBus * bus, const gchar * part)
+{
+  assert_message (bus, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR,
+      GST_LIBRARY_ERROR_SETTINGS, part);
+}
+
+GST_START_TEST (test_kernel_refused)
+{
+  static const struct
+  {
+    const gchar *name, *text, *part;
+  } cases[] = {
+    {"kernel", "<>", "kernel keeps its value: the array of rows is empty"},
+    {"kernel", "<<>>", "row 1: a row is empty"},
+    {"kernel", "<<1,2>,<3>>", "row 2 has 1 columns"},
+    {"kernel", "<1,2,1>", "row 1 is not an array"},
+    {"kernel", "<<1,2>,3>", "row 2 is not an array"},
+    {"kernel", "<<1,2>,<3,many>>", "row 2, column 2 is not a number"},
+    {"kernel", "<<1,true>>", "row 1, column 2 is not a number"},
+    {"kernel", "<<1,2>,<3,(double)inf>>", "row 2, column 2"},
+    {"kernel", "<<(double)nan,2>>", "row 1, column 1"},
+    {"kernel", "<<1,1000001>>", "row 1, column 2"},
+    {"kernel-x", "<>", "kernel-x keeps its value"},
+    {"kernel-x", "<1,x>", "column 2 is not a number"},
+    {"kernel-y", "<<1>>", "not a number"},
+    {"kernel-location", "/nonexistent/kernel.txt", "/nonexistent/kernel.txt"},
+    {"kernel-location", "/dev/zero", "regular file"},
+  };
+  GstHarness *h = gst_harness_new ("videoconvolve");
+  GstBus *bus = bus_of (h);
+
+  set (h->element, "kernel-x", "<7,8>");
+  set (h->element, "kernel-y", "<9>");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    /* Where a value is unset, an empty one changes nothing: see presets. */
+    if (i == 0)
+      set (h->element, "kernel", "<<7,8>>");
+    if (g_str_has_prefix (cases[i].name, "kernel-x")) {
+      set (h->element, "kernel-x", "<7,8>");
+      set (h->element, "kernel-y", "<9>");
+    }
+    set (h->element, cases[i].name, cases[i].text);
+    assert_refused (bus, cases[i].part);
+    if (g_str_has_prefix (cases[i].name, "kernel-"))
+      assert_value (h->element, "kernel-x", "< (double)7, (double)8 >");
+    else
+      assert_value (h->element, "kernel",
+          "< (array)< (double)7, (double)8 > >");
+  }
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_kernel_sizes)
+{
+  static const struct
+  {
+    guint width, height;
+    gboolean ok;
+  } cases[] = {
+    {129, 129, TRUE}, {130, 129, FALSE}, {129, 130, FALSE}, {2049, 1, TRUE},
+    {1, 2049, TRUE}, {2050, 1, FALSE}, {1, 2050, FALSE}, {3000, 3000, FALSE},
+    {130, 2, FALSE},
+  };
+  GstHarness *h = gst_harness_new ("videoconvolve");
+  GstBus *bus = bus_of (h);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    set_rows (h->element, cases[i].width, cases[i].height, 1);
+    if (cases[i].ok)
+      assert_no_message (bus, GST_MESSAGE_WARNING);
+    else
+      assert_refused (bus, "kernel keeps its value");
+  }
+  set_rows (h->element, 1, 1, NAN);
+  assert_refused (bus, "row 1, column 1");
+  set_rows (h->element, 1, 1, -INFINITY);
+  assert_refused (bus, "row 1, column 1");
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_kernel_location)
+{
+  gchar *dir = g_dir_make_tmp ("videoconvolve-XXXXXX", NULL);
+  gchar *path = g_build_filename (dir, "kernel.txt", NULL);
+  GstHarness *h = gst_harness_new ("videoconvolve");
+  GstBus *bus = bus_of (h);
+
+  fail_unless (g_file_set_contents (path, "# shift\n0 0 1\n", -1, NULL));
+  set (h->element, "kernel-location", path);
+  assert_value (h->element, "filter", "custom");
+  assert_value (h->element, "kernel",
+      "< (array)< (double)0, (double)0, (double)1 > >");
+
+  /* A bad file: the weights and the name of the good one stay. */
+  fail_unless (g_file_set_contents (path, "1 2\n3\n", -1, NULL));
+  set (h->element, "kernel-location", path);
+  assert_refused (bus, "line 2");
+  assert_value (h->element, "kernel",
+      "< (array)< (double)0, (double)0, (double)1 > >");
+
+  set (h->element, "kernel", "<<1>>");
+  g_object_set (h->element, "kernel-location", NULL, NULL);
+  assert_value (h->element, "kernel", "< (array)< (double)1 > >");
+  g_remove (path);
+  g_rmdir (dir);
+  g_free (path);
+  g_free (dir);
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* What was refused before there was a bus is said at start. */
+GST_START_TEST (test_refused_before_start)
+{
+  GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
+  GstBus *bus = gst_bus_new ();
+
+  set (element, "kernel", "<<1,2>,<3>>");
+  gst_element_set_bus (element, bus);
+  assert_no_message (bus, GST_MESSAGE_WARNING);
+  gst_element_set_state (element, GST_STATE_PAUSED);
+  assert_refused (bus, "row 2 has 1 columns");
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, NULL);
+  gst_bus_set_flushing (bus, TRUE);
+  gst_object_unref (bus);
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+/* ---- single values ---- */
+
+/* GObject itself refuses what is outside of a range, and says so. */
+GST_START_TEST (test_out_of_range)
+{
+  static const gchar *const doubles[] = { "scale", "bias", "sigma", "sigma-y",
+    "amount", "threshold", "angle"
+  };
+  static const gdouble bad[] = { NAN, INFINITY, -INFINITY, 1e300 };
+  GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
+  /* The warnings are expected, also where a set-up makes them fatal. */
+  GLogLevelFlags fatal = g_log_set_always_fatal (G_LOG_LEVEL_ERROR);
+
+  for (guint i = 0; i < G_N_ELEMENTS (doubles); i++) {
+    for (guint k = 0; k < G_N_ELEMENTS (bad); k++) {
+      gchar *before = text_of (element, doubles[i]);
+
+      ASSERT_WARNING (g_object_set (element, doubles[i], bad[k], NULL));
+      assert_value (element, doubles[i], before);
+      g_free (before);
+    }
+  }
+  ASSERT_WARNING (g_object_set (element, "radius", 1025, NULL));
+  assert_value (element, "radius", "-1");
+  ASSERT_WARNING (g_object_set (element, "iterations", 0, NULL));
+  assert_value (element, "iterations", "1");
+  ASSERT_WARNING (g_object_set (element, "filter", 99, NULL));
+  assert_value (element, "filter", "gaussian");
+  g_log_set_always_fatal (fatal);
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+/* Every property keeps what it is given; numbers can be animated. */
+GST_START_TEST (test_every_property)
+{
+  static const struct
+  {
+    const gchar *name, *text;
+    gboolean controllable;
+  } cases[] = {
+    {"backend", "cpu", FALSE}, {"filter", "emboss", FALSE},
+    {"normalize", "false", FALSE}, {"scale", "2", TRUE}, {"bias", "0.5", TRUE},
+    {"sigma", "1000", TRUE}, {"sigma-y", "3.5", TRUE}, {"radius", "1024", TRUE},
+    {"amount", "-2", TRUE}, {"threshold", "0.25", TRUE},
+    {"angle", "-720", TRUE}, {"gradient", "y", FALSE},
+    {"border", "constant", FALSE}, {"border-color", "4278255360", TRUE},
+    {"channels", "Luma and grey+Alpha", FALSE}, {"alpha-mode", "weighted",
+        FALSE},
+    {"clamp", "nominal", FALSE}, {"fields", "field", FALSE},
+    {"iterations", "3", TRUE}, {"method", "direct", FALSE},
+    {"n-threads", "2", FALSE}, {"kernel", NULL, FALSE},
+    {"kernel-x", NULL, FALSE}, {"kernel-y", NULL, FALSE},
+    {"kernel-location", NULL, FALSE},
+  };
+  GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
+  GObjectClass *klass = G_OBJECT_GET_CLASS (element);
+  guint n, n_own = 0;
+  GParamSpec **specs = g_object_class_list_properties (klass, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (specs[i]->owner_type == G_OBJECT_TYPE (element)
+        && (specs[i]->flags & G_PARAM_WRITABLE))
+      n_own++;
+  fail_unless_equals_int (n_own, G_N_ELEMENTS (cases));
+  g_free (specs);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GParamSpec *spec = g_object_class_find_property (klass, cases[i].name);
+    gboolean ready = strcmp (cases[i].name, "backend") == 0;
+
+    fail_unless (spec != NULL, "%s", cases[i].name);
+    fail_unless_equals_int (!(spec->flags & GST_PARAM_CONTROLLABLE),
+        !cases[i].controllable);
+    fail_unless (spec->flags & (ready ? GST_PARAM_MUTABLE_READY :
+            GST_PARAM_MUTABLE_PLAYING));
+    if (cases[i].text != NULL) {
+      set (element, cases[i].name, cases[i].text);
+      assert_value (element, cases[i].name, cases[i].text);
+    }
+  }
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+/* ---- what fails only with caps at hand ---- */
+
+GST_START_TEST (test_plan_error)
+{
+  GstHarness *h = element_harness ("videoconvolve backend=cpu filter=disk "
+      "radius=2 method=separable", NULL);
+  GstBus *bus = bus_of (h);
+
+  gst_harness_set_src_caps_str (h, GREY_CAPS);
+  fail_unless_equals_int (gst_harness_push (h, filled_buffer (32, 9, 0)),
+      GST_FLOW_NOT_NEGOTIATED);
+  assert_message (bus, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR,
+      GST_LIBRARY_ERROR_SETTINGS, "method");
+  gst_bus_set_flushing (bus, TRUE);     /* each attempt says it again */
+  gst_bus_set_flushing (bus, FALSE);
+
+  /* Repaired, it works; and while it runs a bad combination changes nothing. */
+  set (h->element, "filter", "box");
+  gst_harness_set_src_caps_str (h, GREY_CAPS);
+  assert_filled (filter_one (h, filled_buffer (32, 9, 1)), 9);
+  assert_no_message (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
+  set (h->element, "filter", "disk");
+  assert_filled (filter_one (h, filled_buffer (32, 9, 2)), 9);
+  assert_message (bus, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR,
+      GST_LIBRARY_ERROR_SETTINGS, "method");
+  assert_filled (filter_one (h, filled_buffer (32, 9, 3)), 9);
+  assert_no_message (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* This build's plugin, or this machine, has no CUDA: a clear error, and the
+ * same element works with another backend. */
+GST_START_TEST (test_backend_cannot_be_had)
+{
+  GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
+  GstBus *bus = gst_bus_new ();
+  GstStateChangeReturn ret;
+
+  gst_element_set_bus (element, bus);
+  set (element, "backend", "cuda");
+  ret = gst_element_set_state (element, GST_STATE_PAUSED);
+  if (ret == GST_STATE_CHANGE_FAILURE)
+    assert_message (bus, GST_MESSAGE_ERROR, GST_RESOURCE_ERROR,
+        GST_RESOURCE_ERROR_NOT_FOUND, "backend=cuda cannot be had");
+  gst_element_set_state (element, GST_STATE_NULL);
+  set (element, "backend", "auto");
+  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED)
+      != GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, NULL);
+  gst_bus_set_flushing (bus, TRUE);
+  gst_object_unref (bus);
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+/* ---- presets, plan, stats ---- */
+
+GST_START_TEST (test_presets)
+{
+  GstHarness *h = element_harness ("videoconvolve backend=cpu", GREY_CAPS);
+  GstPreset *preset = GST_PRESET (h->element);
+  GstBus *bus = bus_of (h);
+  gchar **names = gst_preset_get_preset_names (preset);
+  guint n = g_strv_length (names);
+
+  fail_unless (n >= 9, "only %u presets", n);
+  for (guint i = 0; i < n; i++) {
+    gchar *comment = NULL;
+
+    fail_unless (gst_preset_get_meta (preset, names[i], "comment", &comment));
+    g_free (comment);
+    fail_unless (gst_preset_load_preset (preset, names[i]), "%s", names[i]);
+    gst_buffer_unref (filter_one (h, filled_buffer (32, 9, i)));
+    assert_no_message (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
+  }
+  fail_unless (gst_preset_load_preset (preset, "Pencil edges"));
+  assert_filled (filter_one (h, filled_buffer (32, 9, n)), 255);
+  fail_unless (gst_preset_load_preset (preset, "Strong blur"));
+  assert_value (h->element, "filter", "gaussian");
+  assert_value (h->element, "sigma", "12");
+  assert_value (h->element, "scale", "1");
+  g_strfreev (names);
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* A preset that an application stored has every property, the unset ones
+ * empty. Setting them in the class's order gives back what was stored. */
+GST_START_TEST (test_order_of_properties)
+{
+  GstElement *from = gst_element_factory_make ("videoconvolve", NULL);
+  GstHarness *h = gst_harness_new ("videoconvolve");
+  GstBus *bus = bus_of (h);
+  guint n;
+  GParamSpec **specs;
+
+  set (from, "kernel-x", "<1,2>");
+  set (from, "filter", "sobel");
+  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (from), &n);
+  for (guint i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    if (specs[i]->owner_type != G_OBJECT_TYPE (from)
+        || !(specs[i]->flags & G_PARAM_WRITABLE))
+      continue;
+    g_object_get_property (G_OBJECT (from), specs[i]->name, &value);
+    g_object_set_property (G_OBJECT (h->element), specs[i]->name, &value);
+    g_value_unset (&value);
+  }
+  assert_no_message (bus, GST_MESSAGE_WARNING);
+  assert_value (h->element, "kernel-x", "< (double)1, (double)2 >");
+  assert_value (h->element, "filter", "sobel");
+  g_free (specs);
+  gst_object_unref (from);
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+static guint64
+stat_of (GstElement * element, const gchar * name)
+{
+  GstStructure *stats;
+  guint64 value;
+
+  g_object_get (element, "stats", &stats, NULL);
+  fail_unless_equals_string (gst_structure_get_name (stats),
+      "videoconvolve-stats");
+  fail_unless (gst_structure_get_uint64 (stats, name, &value), "%s", name);
+  gst_structure_free (stats);
+  return value;
+}
+
+GST_START_TEST (test_plan_and_stats)
+{
+  GstHarness *h = element_harness ("videoconvolve backend=cpu filter=box "
+      "radius=1", NULL);
+  gchar *plan;
+
+  g_object_get (h->element, "plan", &plan, NULL);
+  fail_unless (plan == NULL);
+  fail_unless_equals_uint64 (stat_of (h->element, "frames"), 0);
+
+  gst_harness_set_src_caps_str (h, GREY_CAPS);
+  for (guint i = 0; i < 3; i++)
+    assert_filled (filter_one (h, filled_buffer (32, 9, i)), 9);
+  g_object_get (h->element, "plan", &plan, NULL);
+  fail_unless (strstr (plan, "separable 3x3") != NULL, "%s", plan);
+  g_free (plan);
+  fail_unless_equals_uint64 (stat_of (h->element, "frames"), 3);
+  fail_unless_equals_uint64 (stat_of (h->element, "passed-through"), 0);
+
+  /* More threads are another device; what was counted stays counted. */
+  g_object_set (h->element, "n-threads", 2, NULL);
+  assert_filled (filter_one (h, filled_buffer (32, 9, 3)), 9);
+  fail_unless_equals_uint64 (stat_of (h->element, "frames"), 4);
+
+  set (h->element, "filter", "identity");
+  assert_filled (filter_one (h, filled_buffer (32, 9, 4)), 9);
+  g_object_get (h->element, "plan", &plan, NULL);
+  fail_unless_equals_string (plan, "passthrough");
+  g_free (plan);
+  fail_unless_equals_uint64 (stat_of (h->element, "frames"), 4);
+  fail_unless_equals_uint64 (stat_of (h->element, "passed-through"), 1);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* ---- the plugin ---- */
+
+GST_START_TEST (test_plugin)
+{
+  GstElementFactory *factory = gst_element_factory_find ("videoconvolve");
+  GstPlugin *loaded = gst_plugin_feature_load (GST_PLUGIN_FEATURE (factory))
+      ? gst_registry_find_plugin (gst_registry_get (), "convolve") : NULL;
+
+  fail_unless (loaded != NULL);
+  fail_unless_equals_string (gst_plugin_get_license (loaded), "LGPL");
+  fail_unless (gst_registry_check_feature_version (gst_registry_get (),
+          "videoconvolve", 0, 1, 0));
+  fail_unless_equals_int (gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE
+          (factory)), GST_RANK_NONE);
+  fail_unless_equals_string (gst_element_factory_get_metadata (factory,
+          GST_ELEMENT_METADATA_KLASS), "Filter/Effect/Video/Hardware");
+  gst_object_unref (loaded);
+  gst_object_unref (factory);
+}
+
+GST_END_TEST;
+
+static Suite *
+values_suite (void)
+{
+  Suite *s = suite_create ("values");
+  TCase *tc = tcase_create ("values");
+
+  suite_add_tcase (s, tc);
+  tcase_add_test (tc, test_kernel_forms);
+  tcase_add_test (tc, test_kernels_replace_each_other);
+  tcase_add_test (tc, test_kernel_refused);
+  tcase_add_test (tc, test_kernel_sizes);
+  tcase_add_test (tc, test_kernel_location);
+  tcase_add_test (tc, test_refused_before_start);
+  tcase_add_test (tc, test_out_of_range);
+  tcase_add_test (tc, test_every_property);
+  tcase_add_test (tc, test_plan_error);
+  tcase_add_test (tc, test_backend_cannot_be_had);
+  tcase_add_test (tc, test_presets);
+  tcase_add_test (tc, test_order_of_properties);
+  tcase_add_test (tc, test_plan_and_stats);
+  tcase_add_test (tc, test_plugin);
+  return s;
+}
+
+GST_CHECK_MAIN (values);

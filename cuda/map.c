@@ -63,6 +63,18 @@ component_init (ConvolveLaunchComponent * to, const ConvolveComponent * where,
   to->depth = where->depth;
 }
 
+/* TRUE if colours are weighted by an alpha that lies before or behind them: the
+ * fused routes do that. */
+static gboolean
+weighs_itself (const ConvolvePass * pass)
+{
+  return pass->alpha.weighted
+      && pass->alpha.layout.plane == pass->layout.plane
+      && (pass->alpha.component == 0
+      || pass->alpha.component + 1 == pass->layout.n_components)
+      && pass->operation->n_terms == 1;
+}
+
 void
 cuda_picture_init (ConvolveLaunchPicture * picture, const ConvolvePass * pass)
 {
@@ -83,6 +95,11 @@ cuda_picture_init (ConvolveLaunchPicture * picture, const ConvolvePass * pass)
   picture->pixel_step = layout->pixel_step;
   picture->n_components = layout->n_components;
   picture->contiguous = is_contiguous (layout);
+  picture->weighted = weighs_itself (pass);
+  if (picture->weighted) {
+    picture->alpha = pass->alpha.component;
+    picture->sum = pass->operation->sum;
+  }
   for (guint c = 0; c < layout->n_components; c++)
     component_init (&picture->component[c], &layout->component[c],
         &pass->component[c], picture->store == CONVOLVE_STORE_BITS32);
@@ -304,7 +321,7 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
     need.route = CONVOLVE_ROUTE_STENCIL;
     return need;
   }
-  if (pass->alpha.weighted || pass->iterations > 1
+  if ((pass->alpha.weighted && !weighs_itself (pass)) || pass->iterations > 1
       || pass->precision != CONVOLVE_PRECISION_SINGLE)
     return need;
   need.n_terms = pass->operation->n_terms;

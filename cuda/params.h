@@ -60,8 +60,13 @@ typedef struct {
   uint8_t contiguous;           /* component c lies at c * sample size and pixel_step is all of them: wide access */
   uint8_t weights;              /* which set of weights (launch.set) */
   uint16_t task_rows;           /* rows of a block's task: see the geometry below */
+  uint8_t weighted;             /* colours count as much as they are opaque: a sum of k a v, divided by that of k a */
+  uint8_t alpha;                /* weighted: the component that is a, the first or the last; filtered as it is. One term only */
+  uint8_t reserved[2];
+  float sum;                    /* weighted: of the weights; value = sum x (sum of k a v) / (sum of k a), or the input's
+                                 * sample where the divisor is not positive */
   ConvolveLaunchComponent component[4];
-} ConvolveLaunchPicture;        /* 192 bytes */
+} ConvolveLaunchPicture;        /* 200 bytes */
 
 /* One term of a set: nx x ny weights (direct, row by row), or nx weights of the row then ny of the column (separable). */
 typedef struct {
@@ -114,15 +119,16 @@ typedef struct {
  *             kept as with COPY.
  *             FILTER: r = offset[c] + gain[c] x t; COPY: r = before[c]; FILL: r = fill.
  *             last: the sample is round (r) to nearest even, limited to lo .. hi (COPY: to 0 .. 2^depth - 1), and
- *             written to picture.dst. Not last: out[c] = r, unrounded, unlimited; weighted: out[n] is D if alpha_filtered is
- *             set, else before[n].
+ *             written to picture.dst. Not last: out[c] = r, unrounded, unlimited; weighted: out[n] is D if
+ *             alpha_filtered is 1; if it is 2, the mean, as in LOAD, of what the pixel covers of the float picture at alpha (one
+ *             value a pixel, alpha_width x alpha_height); else before[n].
  * before is the picture that this iteration filtered: what LOAD or the FINISH before it wrote. out never overlaps in,
  * second or before. */
 typedef struct {
   ConvolveLaunchPicture picture;        /* src: LOAD only; dst: FINISH with last only */
   uint64_t in, out, second, before;     /* device addresses of float pictures; 0 where there is none */
   uint64_t weights;             /* device address of this stage's weights */
-  uint64_t alpha;               /* LOAD, weighted: device address of alpha's row 0 */
+  uint64_t alpha;               /* LOAD, weighted: device address of alpha's row 0; FINISH: see there */
   double gain[4], offset[4], threshold[4];      /* as in picture.component, unrounded */
   double edge[5];               /* outside with the constant border, for each value of a pixel */
   double amount, sum;
@@ -135,7 +141,7 @@ typedef struct {
   uint8_t wide;
   uint8_t weighted;             /* float pictures carry one more value: alpha */
   uint8_t straight;             /* weighted: bit c says that component c is not multiplied (it is alpha itself) */
-  uint8_t alpha_filtered;       /* the next iteration weighs with the filtered alpha */
+  uint8_t alpha_filtered;       /* which alpha the next iteration weighs with */
   uint8_t last;                 /* FINISH makes samples */
 } ConvolveStage;
 

@@ -54,8 +54,7 @@ allocate_scratch (CudaProgram * program, GError ** error)
   gsize most = 0;
 
   for (guint i = 0; i < program->n_staged; i++)
-    most = MAX (most, program->staged[i].picture_bytes
-        * program->staged[i].n_pictures);
+    most = MAX (most, cuda_staged_scratch_bytes (&program->staged[i]));
   return most == 0 || CU_CHECK (error, cuMemAlloc, &program->scratch, most);
 }
 
@@ -130,6 +129,8 @@ cuda_program_free (CudaProgram * program)
   g_ptr_array_remove (device->programs, program);
   g_hash_table_unref (program->failed);
   convolve_plan_unref (program->parent.plan);
+  for (guint i = 0; i < program->n_staged; i++)
+    g_free (program->staged[i].alpha);
   g_free (program->group);
   g_free (program);
 }

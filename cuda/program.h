@@ -25,13 +25,16 @@ typedef struct {
 } CudaGroup;
 
 /* One pass through float pictures: stages.c makes the stages from it, again for each frame. */
-typedef struct {
+typedef struct _CudaStaged CudaStaged;
+
+struct _CudaStaged {
   guint pass;
   ConvolveStage base;           /* what all stages of the pass have in common */
   gsize picture_bytes;          /* of a float picture */
   guint n_pictures;             /* that the pass needs: at most CUDA_MAX_SCRATCH */
   guint32 weights[CONVOLVE_MAX_TERMS][2];       /* first float of the matrix, or of the row and the column */
-} CudaStaged;
+  CudaStaged *alpha;            /* owned: filters the alpha of another grid along, as weights of later iterations; or NULL */
+};
 
 #define CUDA_MAX_SCRATCH 4
 
@@ -113,6 +116,7 @@ void cuda_picture_place (ConvolveLaunchPicture * picture, const ConvolvePass * p
     const CudaFrame * out);
 
 /* stages.c */
+gsize cuda_staged_scratch_bytes (const CudaStaged * staged);
 void cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass, GArray * weights);
 gboolean cuda_staged_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
     const CudaFrame * out, GError ** error);

@@ -39,27 +39,24 @@ append_weights (GArray * weights, const ConvolveMatrix * matrix, gboolean wide)
   return first;
 }
 
-/* TRUE if the plan filters the alpha that the pass weighs with. */
-static gboolean
-alpha_is_filtered (const ConvolvePlan * plan, const ConvolvePass * pass)
+/* The pass that filters the alpha that pass weighs with; -1 if none does. */
+static gint
+find_alpha_pass (const ConvolvePlan * plan, const ConvolvePass * pass)
 {
   for (guint i = 0; i < plan->n_passes; i++) {
     const ConvolvePass *p = &plan->pass[i];
+    guint c = pass->alpha.component;
 
     if (p->layout.plane == pass->alpha.layout.plane
-        && p->row_first == pass->row_first
-        && p->layout.n_components > pass->alpha.component
-        && p->layout.component[pass->alpha.component].role
-        == CONVOLVE_ROLE_ALPHA)
-      return p->component[pass->alpha.component].action
-          == CONVOLVE_ACTION_FILTER;
+        && p->row_first == pass->row_first && p->layout.n_components > c
+        && p->layout.component[c].role == CONVOLVE_ROLE_ALPHA)
+      return p->component[c].action == CONVOLVE_ACTION_FILTER ? (gint) i : -1;
   }
-  return FALSE;
+  return -1;
 }
 
 static void
-init_alpha (ConvolveStage * stage, const ConvolvePlan * plan,
-    const ConvolvePass * pass)
+init_alpha (ConvolveStage * stage, const ConvolvePass * pass)
 {
   const ConvolvePassAlpha *alpha = &pass->alpha;
   ConvolvePass alone = { 0 };
@@ -79,7 +76,6 @@ init_alpha (ConvolveStage * stage, const ConvolvePlan * plan,
   stage->alpha_depth = picture.component[alpha->component].depth;
   stage->alpha_w_sub = alpha->w_sub;
   stage->alpha_h_sub = alpha->h_sub;
-  stage->alpha_filtered = alpha_is_filtered (plan, pass);
   stage->edge[pass->layout.n_components] = alpha->edge;
   for (guint c = 0; c < pass->layout.n_components; c++)
     if (pass->layout.component[c].role == CONVOLVE_ROLE_ALPHA)
@@ -107,9 +103,9 @@ init_terms (CudaStaged * staged, const ConvolveOperation * operation,
   }
 }
 
-void
-cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
-    GArray * weights)
+static void
+staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
+    gboolean wide, GArray * weights)
 {
   const ConvolvePass *p = &plan->pass[pass];
   ConvolveStage *base = &staged->base;
@@ -118,7 +114,7 @@ cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
   staged->pass = pass;
   cuda_picture_init (&base->picture, p);
   base->border = p->border;
-  base->wide = p->precision == CONVOLVE_PRECISION_DOUBLE;
+  base->wide = wide;
   for (guint c = 0; c < p->layout.n_components; c++) {
     base->gain[c] = p->component[c].gain;
     base->offset[c] = p->component[c].offset;
@@ -126,7 +122,7 @@ cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
     base->edge[c] = p->component[c].edge;
   }
   if (p->alpha.weighted)
-    init_alpha (base, plan, p);
+    init_alpha (base, p);
   staged->n_pictures = 1;
   if (p->operation != NULL)
     init_terms (staged, p->operation, weights);
@@ -134,14 +130,56 @@ cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
       * (base->wide ? 2 : 1) * sizeof (float) + 255) / 256 * 256;
 }
 
+/* Alpha of the pass's own grid is filtered with the colours. That of another
+ * grid (subsampled chroma) is filtered on its own, with its own weights. */
+static void
+follow_alpha (CudaStaged * staged, const ConvolvePlan * plan,
+    const ConvolvePass * pass, GArray * weights)
+{
+  gint alpha = find_alpha_pass (plan, pass);
+
+  if (alpha < 0)
+    return;
+  staged->base.alpha_filtered = 1;
+  if (pass->alpha.w_sub == 0 && pass->alpha.h_sub == 0)
+    return;
+  staged->base.alpha_filtered = 2;
+  staged->alpha = g_new0 (CudaStaged, 1);
+  staged_init (staged->alpha, plan, alpha, staged->base.wide, weights);
+}
+
+void
+cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
+    GArray * weights)
+{
+  const ConvolvePass *p = &plan->pass[pass];
+
+  staged_init (staged, plan, pass, p->precision == CONVOLVE_PRECISION_DOUBLE,
+      weights);
+  if (p->alpha.weighted && p->iterations > 1)
+    follow_alpha (staged, plan, p, weights);
+}
+
+gsize
+cuda_staged_scratch_bytes (const CudaStaged * staged)
+{
+  return staged->picture_bytes * staged->n_pictures
+      + (staged->alpha != NULL ? cuda_staged_scratch_bytes (staged->alpha) : 0);
+}
+
 /* ---- run ---- */
 
-typedef struct
+typedef struct _Run Run;
+
+struct _Run
 {
   CudaProgram *program;
   const CudaStaged *staged;
+  const ConvolvePass *pass;
+  ConvolveStage placed;         /* the base, with the frame's addresses */
   CUdeviceptr picture[CUDA_MAX_SCRATCH];
-} Run;
+  Run *alpha;                   /* that of staged->alpha, or NULL */
+};
 
 static gboolean
 launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
@@ -189,7 +227,7 @@ set_matrix (ConvolveStage * stage, const ConvolveMatrix * matrix)
 static gboolean
 run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
 {
-  ConvolveStage stage = run->staged->base;
+  ConvolveStage stage = run->placed;
 
   stage.in = run->picture[PICTURE_BEFORE];
   stage.weights = weights_at (run, run->staged->weights[t][0]);
@@ -214,10 +252,10 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
 }
 
 static gboolean
-run_load (const Run * run, const ConvolvePass * pass,
-    const ConvolveStage * placed, const CudaFrame * in, GError ** error)
+run_load (const Run * run, const CudaFrame * in, GError ** error)
 {
-  ConvolveStage stage = *placed;
+  const ConvolvePass *pass = run->pass;
+  ConvolveStage stage = run->placed;
   guint plane = pass->alpha.layout.plane;
 
   stage.op = CONVOLVE_STAGE_LOAD;
@@ -231,11 +269,10 @@ run_load (const Run * run, const ConvolvePass * pass,
 }
 
 static gboolean
-run_finish (const Run * run, const ConvolvePass * pass,
-    const ConvolveStage * placed, gboolean last, GError ** error)
+run_finish (const Run * run, gboolean last, GError ** error)
 {
-  const ConvolveOperation *operation = pass->operation;
-  ConvolveStage stage = *placed;
+  const ConvolveOperation *operation = run->pass->operation;
+  ConvolveStage stage = run->placed;
 
   stage.op = CONVOLVE_STAGE_FINISH;
   stage.before = stage.in = run->picture[PICTURE_BEFORE];
@@ -248,35 +285,63 @@ run_finish (const Run * run, const ConvolvePass * pass,
   stage.last = last;
   if (!last)
     stage.out = run->picture[PICTURE_BETWEEN];
+  if (!last && run->alpha != NULL)
+    stage.alpha = run->alpha->picture[PICTURE_BEFORE];
   return launch_stage (run, &stage, error);
+}
+
+/* Afterwards picture BEFORE is what the next iteration filters. */
+static gboolean
+run_iteration (Run * run, gboolean last, GError ** error)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+  CUdeviceptr result = run->picture[PICTURE_BETWEEN];
+
+  if (run->alpha != NULL && !last && !run_iteration (run->alpha, FALSE, error))
+    return FALSE;
+  for (guint t = 0; operation != NULL && t < operation->n_terms; t++)
+    if (!run_term (run, &operation->term[t], t, error))
+      return FALSE;
+  if (!run_finish (run, last, error))
+    return FALSE;
+  run->picture[PICTURE_BETWEEN] = run->picture[PICTURE_BEFORE];
+  run->picture[PICTURE_BEFORE] = result;
+  return TRUE;
+}
+
+static void
+run_init (Run * run, CudaProgram * program, const CudaStaged * staged,
+    CUdeviceptr scratch, const CudaFrame * in, const CudaFrame * out)
+{
+  run->program = program;
+  run->staged = staged;
+  run->pass = &program->parent.plan->pass[staged->pass];
+  run->placed = staged->base;
+  cuda_picture_place (&run->placed.picture, run->pass, in, out);
+  for (guint i = 0; i < staged->n_pictures; i++)
+    run->picture[i] = scratch + i * staged->picture_bytes;
 }
 
 gboolean
 cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
     const CudaFrame * in, const CudaFrame * out, GError ** error)
 {
-  const ConvolvePass *pass = &program->parent.plan->pass[staged->pass];
-  guint iterations = pass->operation != NULL ? pass->iterations : 1;
-  ConvolveStage placed = staged->base;
-  Run run = { program, staged };
+  Run run = { 0 }, alpha = { 0 };
+  guint iterations;
 
-  for (guint i = 0; i < staged->n_pictures; i++)
-    run.picture[i] = program->scratch + i * staged->picture_bytes;
-  cuda_picture_place (&placed.picture, pass, in, out);
-  if (!run_load (&run, pass, &placed, in, error))
-    return FALSE;
-  for (guint i = 0; i < iterations; i++) {
-    CUdeviceptr result;
-
-    for (guint t = 0; pass->operation != NULL && t < pass->operation->n_terms;
-        t++)
-      if (!run_term (&run, &pass->operation->term[t], t, error))
-        return FALSE;
-    if (!run_finish (&run, pass, &placed, i + 1 == iterations, error))
+  run_init (&run, program, staged, program->scratch, in, out);
+  if (staged->alpha != NULL) {
+    run_init (&alpha, program, staged->alpha, program->scratch
+        + staged->n_pictures * staged->picture_bytes, in, out);
+    run.alpha = &alpha;
+    if (!run_load (&alpha, in, error))
       return FALSE;
-    result = run.picture[PICTURE_BETWEEN];
-    run.picture[PICTURE_BETWEEN] = run.picture[PICTURE_BEFORE];
-    run.picture[PICTURE_BEFORE] = result;
   }
+  if (!run_load (&run, in, error))
+    return FALSE;
+  iterations = run.pass->operation != NULL ? run.pass->iterations : 1;
+  for (guint i = 0; i < iterations; i++)
+    if (!run_iteration (&run, i + 1 == iterations, error))
+      return FALSE;
   return TRUE;
 }

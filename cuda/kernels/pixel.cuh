@@ -184,6 +184,24 @@ needs_input (const ConvolveLaunch &l, const ConvolveLaunchPicture &p)
   return copies;
 }
 
+/* Colours x alpha, where they are to count so. v: the values of a pixel, of the picture or outside it. */
+template <int N>
+__device__ inline void
+weigh (const ConvolveLaunchPicture &p, float (&v)[N])
+{
+  if (N < 2 || !p.weighted)
+    return;
+
+  bool first = p.alpha == 0;
+  float head = v[0], tail = v[N - 1], a = first ? head : tail;
+
+#pragma unroll
+  for (int c = 0; c < N; c++)
+    v[c] *= a;
+  v[0] = first ? head : v[0];
+  v[N - 1] = first ? v[N - 1] : tail;
+}
+
 /* From the terms' sums of pixel (x, y) to its samples. */
 template <int S, int N, int T>
 __device__ inline void
@@ -191,7 +209,14 @@ finish_pixel (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool inpu
     const float *sum1)
 {
   int in[N] = {}, q[N];
+  float divisor = 1.f;
 
+  if (N > 1 && p.weighted) {
+    float head = sum0[0], tail = sum0[N - 1];
+
+    divisor = p.alpha == 0 ? head : tail;
+    input |= !(divisor > 0.f);
+  }
   if (input)
     load_pixel<S, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) y * p.src_stride, x, in);
 #pragma unroll
@@ -208,6 +233,14 @@ finish_pixel (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool inpu
       float d = in[c] - value;
 
       value = in[c] + (fabsf (d) > k.threshold ? l.amount * d : 0.f);
+    }
+    if (N > 1 && p.weighted && p.alpha != c) {
+      value = p.sum * value / divisor;
+      if (!(divisor > 0.f)) {
+        q[c] = k.action == CONVOLVE_DO_FILL ? (int) k.fill : k.action == CONVOLVE_DO_COPY ? in[c] :
+            (int) fminf (fmaxf ((float) in[c], k.lo), k.hi);
+        continue;
+      }
     }
     q[c] = k.action == CONVOLVE_DO_FILTER ? finish_sample (k, value) : k.action == CONVOLVE_DO_COPY ? in[c] : (int) k.fill;
   }

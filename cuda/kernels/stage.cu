@@ -66,6 +66,21 @@ alpha_mean (const ConvolveStage &s, int x, int y)
   return divide (A::of ((float) sum), A::of ((float) max ((x1 - x0) * (y1 - y0), 1)));
 }
 
+/* The same of a float picture of one value a pixel. */
+template <typename A>
+__device__ inline A
+float_alpha_mean (const ConvolveStage &s, int x, int y)
+{
+  int x0 = x << s.alpha_w_sub, x1 = min ((x + 1) << s.alpha_w_sub, s.alpha_width);
+  int y0 = y << s.alpha_h_sub, y1 = min ((y + 1) << s.alpha_h_sub, s.alpha_height);
+  A sum = A::of (0.f);
+
+  for (int j = y0; j < y1; j++)
+    for (int i = x0; i < x1; i++)
+      sum = sum + A::load (reinterpret_cast<const float *> (s.alpha), (size_t) j * s.alpha_width + i);
+  return divide (sum, A::of ((float) max ((x1 - x0) * (y1 - y0), 1)));
+}
+
 template <typename A, int N>
 __device__ inline void
 load_stage (const ConvolveStage &s, int x, int y)
@@ -230,7 +245,8 @@ finish_stage (const ConvolveStage &s, int x, int y)
   if (s.last)
     store_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t) y * p.dst_stride, x, q);
   else if (s.weighted)
-    put (s.out, s, values, x, y, N, s.alpha_filtered ? divisor : value_at<A> (s.before, s, values, x, y, N));
+    put (s.out, s, values, x, y, N, s.alpha_filtered == 2 ? float_alpha_mean<A> (s, x, y) :
+        s.alpha_filtered ? divisor : value_at<A> (s.before, s, values, x, y, N));
 }
 
 template <typename F>

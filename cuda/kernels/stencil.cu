@@ -9,13 +9,18 @@ add_tap (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, int x, int y, 
 {
   int row = border_index (l.border, y, p.height), column = border_index (l.border, x, p.width);
   int q[N];
+  float v[N];
 
   if (row >= 0 && column >= 0)
     load_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) row * p.src_stride,
         column, q);
 #pragma unroll
   for (int c = 0; c < N; c++)
-    sum[c] = fmaf (w, row >= 0 && column >= 0 ? (float) q[c] : p.component[c].edge, sum[c]);
+    v[c] = row >= 0 && column >= 0 ? (float) q[c] : p.component[c].edge;
+  weigh (p, v);
+#pragma unroll
+  for (int c = 0; c < N; c++)
+    sum[c] = fmaf (w, v[c], sum[c]);
 }
 
 template <int N>

@@ -35,6 +35,7 @@ load_line (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, int lane, in
       for (int c = 0; c < N; c++)
         v[c] = p.component[c].edge;
     }
+    weigh (p, v);
     if constexpr (N == 4) {
       reinterpret_cast<float4 *> (line)[i] = make_float4 (v[0], v[1], v[2], v[3]);
     } else if constexpr (N == 2) {

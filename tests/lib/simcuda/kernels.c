@@ -292,6 +292,16 @@ tap (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p, gint64 x,
       read_sample (p, column, row, c);
 }
 
+/* The same as it counts: a colour as much as it is opaque. */
+static double
+weighed_tap (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    gint64 x, gint64 y, guint c)
+{
+  double v = tap (launch, p, x, y, c);
+
+  return p->weighted && c != p->alpha ? v * tap (launch, p, x, y, p->alpha) : v;
+}
+
 static double
 term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
     const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
@@ -302,7 +312,7 @@ term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
     for (guint i = 0; i < term->nx; i++)
       sum += (launch->separable ? (double) w[i] * w[term->nx + j] :
           w[j * term->nx + i])
-          * tap (launch, p, (gint64) x + i - term->ax,
+          * weighed_tap (launch, p, (gint64) x + i - term->ax,
           (gint64) y + j - term->ay, c);
   return sum;
 }
@@ -321,6 +331,14 @@ filter_sample (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
     return k->fill;
   for (guint i = 0; i < set->n_terms; i++)
     t[i] = term_sum (launch, p, &set->term[i], weights[i], x, y, c);
+  if (p->weighted && c != p->alpha) {
+    double divisor =
+        term_sum (launch, p, &set->term[0], weights[0], x, y, p->alpha);
+
+    if (!(divisor > 0))
+      return CLAMP (v, k->lo, k->hi);
+    t[0] = (double) p->sum * t[0] / divisor;
+  }
   switch (launch->combine) {
     case CONVOLVE_DO_MAGNITUDE:
       t[0] = sqrt (t[0] * t[0] + t[1] * t[1]);
@@ -414,6 +432,18 @@ index_of (const ConvolveStage * s, gint x, gint y, guint c)
 }
 
 static double
+alpha_sample (const ConvolveStage * s, gint x, gint y)
+{
+  const guint8 *row = address (s->alpha, s->alpha_stride, y);
+
+  if (s->op == CONVOLVE_STAGE_FINISH)
+    return get (s, s->alpha, (gsize) y * s->alpha_width + x);
+  return read_word (row + (gsize) x * s->alpha_step + s->alpha_at,
+      s->alpha_store, s->alpha_swap) >> s->alpha_shift
+      & ((1u << s->alpha_depth) - 1);
+}
+
+static double
 covered_alpha (const ConvolveStage * s, gint x, gint y)
 {
   double sum = 0;
@@ -421,14 +451,9 @@ covered_alpha (const ConvolveStage * s, gint x, gint y)
 
   for (gint j = y << s->alpha_h_sub; j < (y + 1) << s->alpha_h_sub; j++)
     for (gint i = x << s->alpha_w_sub; i < (x + 1) << s->alpha_w_sub; i++) {
-      const guint8 *row;
-
       if (i >= s->alpha_width || j >= s->alpha_height)
         continue;
-      row = address (s->alpha, s->alpha_stride, j);
-      sum += read_word (row + (gsize) i * s->alpha_step + s->alpha_at,
-          s->alpha_store, s->alpha_swap) >> s->alpha_shift
-          & ((1u << s->alpha_depth) - 1);
+      sum += alpha_sample (s, i, j);
       n++;
     }
   return n > 0 ? sum / n : 0;
@@ -539,7 +564,8 @@ finish (const ConvolveStage * s, gint x, gint y)
   if (s->last)
     write_pixel (&s->picture, x, y, sample);
   else if (s->weighted)
-    put (s, at, !s->alpha_filtered ? get (s, s->before, at) :
+    put (s, at, s->alpha_filtered == 2 ? covered_alpha (s, x, y) :
+        !s->alpha_filtered ? get (s, s->before, at) :
         get (s, s->in, at) + (s->second != 0 ? get (s, s->second, at) : 0));
 }
 
@@ -577,6 +603,9 @@ check_stage (const SimKernel * kernel, const ConvolveStage * s)
   return check_float_picture (s, "what was before", s->before)
       && (s->second == 0 || check_float_picture (s, "a stage's second",
           s->second))
+      && (s->last || s->alpha_filtered != 2
+      || sim_check_rows ("a stage's float alpha", s->alpha, 0, 1,
+          (gsize) s->alpha_width * s->alpha_height * (s->wide ? 8 : 4)))
       && (s->last ? sim_check_rows ("a stage's target", p->dst,
           p->dst_stride, p->height, row_bytes (p)) :
       check_float_picture (s, "a stage's out", s->out));

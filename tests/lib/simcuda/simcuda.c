@@ -121,6 +121,13 @@ release_lock (SimLock ** l)
   g_rec_mutex_lock (held); \
   if ((result_ = begin_call (__func__)) != CUDA_SUCCESS) \
     return result_
+/* Releases do their work even when they are made to fail: what a driver then
+ * reports is an earlier fault. */
+#define ENTER_RELEASE() \
+  __attribute__ ((cleanup (release_lock), unused)) SimLock *held = &lock; \
+  CUresult result_; \
+  g_rec_mutex_lock (held); \
+  result_ = begin_call (__func__)
 #define NEED(condition, code) if (!(condition)) return code
 #define NEED_CONTEXT() \
   NEED (initialised, CUDA_ERROR_NOT_INITIALIZED); \
@@ -269,9 +276,12 @@ cuMemAllocPitch (CUdeviceptr * memory, size_t *pitch, size_t width,
 CUresult
 cuMemFree (CUdeviceptr memory)
 {
-  ENTER ();
+  CUresult result;
+
+  ENTER_RELEASE ();
   NEED_CONTEXT ();
-  return release (memory, FALSE, __func__);
+  result = release (memory, FALSE, __func__);
+  return result_ != CUDA_SUCCESS ? result_ : result;
 }
 
 CUresult
@@ -293,9 +303,12 @@ cuMemAllocHost (void **memory, size_t size)
 CUresult
 cuMemFreeHost (void *memory)
 {
-  ENTER ();
+  CUresult result;
+
+  ENTER_RELEASE ();
   NEED_CONTEXT ();
-  return release ((gsize) memory, TRUE, __func__);
+  result = release ((gsize) memory, TRUE, __func__);
+  return result_ != CUDA_SUCCESS ? result_ : result;
 }
 
 CUresult
@@ -486,14 +499,14 @@ cuDevicePrimaryCtxRelease (CUdevice device)
 {
   SimContext *context = &primaries[device];
 
-  ENTER ();
+  ENTER_RELEASE ();
   if (context->refs == 0) {
     sim_misuse ("a primary context was released too often");
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   if (--context->refs == 0)
     g_hash_table_remove (live, context);
-  return CUDA_SUCCESS;
+  return result_;
 }
 
 /* The signature that programs built with older headers expect under this
@@ -608,7 +621,7 @@ cuModuleUnload (CUmodule handle)
   GHashTableIter iter;
   gpointer function;
 
-  ENTER ();
+  ENTER_RELEASE ();
   NEED_CONTEXT ();
   NEED_HANDLE (module, SIM_MODULE);
   sim_run_all ();
@@ -618,7 +631,7 @@ cuModuleUnload (CUmodule handle)
   g_hash_table_unref (module->functions);
   g_hash_table_remove (live, module);
   g_free (module);
-  return CUDA_SUCCESS;
+  return result_;
 }
 
 CUresult
@@ -725,14 +738,14 @@ cuStreamDestroy (CUstream handle)
 {
   SimStream *stream = (SimStream *) handle;
 
-  ENTER ();
+  ENTER_RELEASE ();
   NEED_CONTEXT ();
   NEED_HANDLE (stream, SIM_STREAM);
   sim_run_stream (stream);
   sim_stream_unregister (stream);
   g_hash_table_remove (live, stream);
   g_free (stream);
-  return CUDA_SUCCESS;
+  return result_;
 }
 
 CUresult
@@ -793,13 +806,13 @@ cuEventDestroy (CUevent handle)
 {
   SimEvent *event = (SimEvent *) handle;
 
-  ENTER ();
+  ENTER_RELEASE ();
   NEED_CONTEXT ();
   NEED_HANDLE (event, SIM_EVENT);
   sim_op_unref (event->record);
   g_hash_table_remove (live, event);
   g_free (event);
-  return CUDA_SUCCESS;
+  return result_;
 }
 
 CUresult

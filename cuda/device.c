@@ -14,14 +14,22 @@ cuda_scope_enter (CudaScope * scope, CUcontext context, GError ** error)
   return scope->entered;
 }
 
+/* A call may report what went wrong in earlier work, once: what is to be freed
+ * must not stay for that. */
+gboolean
+cuda_scope_enter_to_free (CudaScope * scope, CUcontext context)
+{
+  return cuda_scope_enter (scope, context, NULL)
+      || cuda_scope_enter (scope, context, NULL);
+}
+
 void
 cuda_scope_leave (CudaScope * scope)
 {
   CUcontext context;
 
   /* Even after a fault: the thread must not keep a context of ours. */
-  if (scope->entered
-      && convolve_cu_may_call () != CUDA_ERROR_NOT_INITIALIZED)
+  if (scope->entered && convolve_cu_may_call () != CUDA_ERROR_NOT_INITIALIZED)
     convolve_cu.cuCtxPopCurrent (&context);
   scope->entered = FALSE;
 }
@@ -156,7 +164,7 @@ cuda_device_close (CudaDevice * device)
   if (device->context != NULL) {
     g_auto (CudaScope) scope = { 0 };
 
-    if (cuda_scope_enter (&scope, device->context, NULL)) {
+    if (cuda_scope_enter_to_free (&scope, device->context)) {
       destroy_stream (device->up);
       destroy_stream (device->compute);
       destroy_stream (device->down);
@@ -201,7 +209,7 @@ cuda_device_host_free (gpointer owner, gpointer memory)
   CudaPrimary *primary = owner;
   CudaScope scope = { 0 };
 
-  if (cuda_scope_enter (&scope, primary->context, NULL))
+  if (cuda_scope_enter_to_free (&scope, primary->context))
     CU_CALL (cuMemFreeHost, memory);
   cuda_scope_leave (&scope);
   primary_unref (primary);

@@ -58,6 +58,8 @@ typedef struct {
 } CudaScope;
 
 gboolean cuda_scope_enter (CudaScope * scope, CUcontext context, GError ** error);
+/* The same for cleaning up. */
+gboolean cuda_scope_enter_to_free (CudaScope * scope, CUcontext context);
 void cuda_scope_leave (CudaScope * scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CudaScope, cuda_scope_leave)
 

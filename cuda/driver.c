@@ -36,34 +36,34 @@ typedef struct
  * external device, MPS client terminated, contained memory error. */
 static const Cause causes[] = {
   {CUDA_ERROR_STUB_LIBRARY, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "the CUDA toolkit's stub library was found in place of the driver: "
+      "the CUDA toolkit's stub library was found in place of the driver: "
         "take the stubs folder out of the library path"},
   {CUDA_ERROR_NO_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "no CUDA device is visible: look at nvidia-smi and "
+      "no CUDA device is visible: look at nvidia-smi and "
         "CUDA_VISIBLE_DEVICES"},
   {CUDA_ERROR_INVALID_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "there is no such device: look at cuda-device-id"},
+      "there is no such device: look at cuda-device-id"},
   {CUDA_ERROR_DEVICE_UNAVAILABLE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "another process owns the GPU (exclusive compute mode)"},
+      "another process owns the GPU (exclusive compute mode)"},
   {CUDA_ERROR_SYSTEM_NOT_READY, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "the system's GPU services are not ready yet: check that the fabric "
+      "the system's GPU services are not ready yet: check that the fabric "
         "manager or its like runs"},
   {CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "the driver library and the kernel module are of different versions: "
+      "the driver library and the kernel module are of different versions: "
         "reboot after a driver update"},
   {CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "the forward compatibility library in use does not support this GPU: "
+      "the forward compatibility library in use does not support this GPU: "
         "remove it or update the driver"},
   {CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "the driver is too old: update it"},
+      "the driver is too old: update it"},
   {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "the driver is older than the toolkit that made this plugin's GPU "
+      "the driver is older than the toolkit that made this plugin's GPU "
         "code: update it"},
   {CUDA_ERROR_NO_BINARY_FOR_GPU, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-        "this plugin has no code for this GPU: build it with its "
+      "this plugin has no code for this GPU: build it with its "
         "architecture in the option cuda-arch"},
   {CUDA_ERROR_OUT_OF_MEMORY, CONVOLVE_ERROR_NO_MEMORY, FALSE,
-        "the GPU's memory, or page-locked memory, has run out"},
+      "the GPU's memory, or page-locked memory, has run out"},
   {CUDA_ERROR_ECC_UNCORRECTABLE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
   {CUDA_ERROR_INVALID_ADDRESS_SPACE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
   {CUDA_ERROR_ILLEGAL_ADDRESS, CONVOLVE_ERROR_LOST, TRUE, RESTART},
@@ -79,9 +79,9 @@ static const Cause causes[] = {
   {(CUresult) 810, CONVOLVE_ERROR_LOST, TRUE, RESTART},
   {(CUresult) 226, CONVOLVE_ERROR_LOST, TRUE, RESTART},
   {CUDA_ERROR_CONTEXT_IS_DESTROYED, CONVOLVE_ERROR_LOST, FALSE,
-        "the context that this element shared was destroyed"},
+      "the context that this element shared was destroyed"},
   {CUDA_ERROR_DEINITIALIZED, CONVOLVE_ERROR_LOST, TRUE,
-        "the driver is shutting down"},
+      "the driver is shutting down"},
 };
 
 static const Cause *

@@ -18,8 +18,7 @@
 /* ---- shared memory ---- */
 
 static void
-set_box (const ConvolveLaunchSet * set,
-    guint * nx, guint * ny)
+set_box (const ConvolveLaunchSet * set, guint * nx, guint * ny)
 {
   guint left = 0, right = 0, above = 0, below = 0;
 

@@ -180,8 +180,7 @@ pad_term (float *to, const ConvolveTerm * term, guint taps, gboolean separable)
   to += (gsize) (taps / 2 - size.ay) * taps;
   for (guint j = 0; j < size.ny; j++)
     for (guint i = 0; i < size.nx; i++)
-      to[(gsize) j * taps + i] =
-          term->matrix->weights[(gsize) j * size.nx + i];
+      to[(gsize) j * taps + i] = term->matrix->weights[(gsize) j * size.nx + i];
 }
 
 static void
@@ -231,7 +230,8 @@ set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
  * the launch. */
 static void
 set_init_padded (ConvolveLaunch * launch, ConvolveLaunchSet * set,
-    const ConvolveOperation * operation, guint taps, guint n_terms, guint * used)
+    const ConvolveOperation * operation, guint taps, guint n_terms,
+    guint * used)
 {
   set->n_terms = n_terms;
   for (guint t = 0; t < n_terms; t++) {

@@ -53,8 +53,8 @@ allow_shared_memory (CudaDevice * device, guint variant)
   if (CU_CALL (cuDeviceGetAttribute, &most,
           CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->id)
       != CUDA_SUCCESS
-      || CU_CALL (cuFuncGetAttribute, &fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-          function) != CUDA_SUCCESS
+      || CU_CALL (cuFuncGetAttribute, &fixed,
+          CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) != CUDA_SUCCESS
       || most - fixed <= DEFAULT_SHARED_BYTES)
     return;
   if (CU_CALL (cuFuncSetAttribute, function,

@@ -61,14 +61,14 @@ typedef struct {
   uint8_t weights;              /* which set of weights (launch.set) */
   uint16_t task_rows;           /* rows of a block's task: see the geometry below */
   uint8_t weighted;             /* colours count as much as they are opaque: a sum of k a v, divided by that of k a */
-  uint8_t alpha;                /* weighted: the component that is a, the first or the last; filtered as it is. One term only */
+  uint8_t alpha;                /* weighted: the component that is a, first or last, filtered as it is; one term */
   uint8_t reserved[2];
   float sum;                    /* weighted: of the weights; value = sum x (sum of k a v) / (sum of k a), or the input's
                                  * sample where the divisor is not positive */
   ConvolveLaunchComponent component[4];
 } ConvolveLaunchPicture;        /* 200 bytes */
 
-/* One term of a set: nx x ny weights (direct, row by row), or nx weights of the row then ny of the column (separable). */
+/* One term of a set: nx x ny weights (direct, row by row), or nx of the row, then ny of the column (separable). */
 typedef struct {
   uint32_t first;               /* index of its first weight in launch.weight or in the memory at launch.weights */
   uint16_t nx, ny;
@@ -94,15 +94,15 @@ typedef struct {
   float weight[CONVOLVE_LAUNCH_WEIGHTS];
 } ConvolveLaunch;
 
-/* The staged route: samples become float pictures in scratch memory, stages go from one to another, and the last one makes
+/* The staged route: samples become float pictures in scratch memory, stages go from one to another, and the last makes
  * samples again. It does whatever a plan can hold.
  *
- * A float picture has width x height pixels of K values, tightly packed, from address in: value c of pixel (x, y) is float
- * (y x width + x) x K + c. K is picture.n_components, plus one if weighted: the last value of a pixel is then alpha. Wide
- * pictures hold two floats a value, hi at 2 i and lo at 2 i + 1, value = hi + lo exactly; so do wide weights. All stages
+ * A float picture has width x height pixels of K values, tightly packed, from address in: value c of pixel (x, y) is
+ * float (y x width + x) x K + c. K is picture.n_components, plus one if weighted: the last value is then alpha. Wide
+ * pictures hold two floats a value, hi at 2 i and lo at 2 i + 1, value = hi + lo exactly; so do wide weights. Stages
  * work on whole pictures (row_begin is 0, row_end is height) and on all K values of a pixel, whatever their action.
  *
- *   LOAD      out[c] = the sample of picture.src; weighted: out[n] = the mean of the alpha samples that the pixel covers:
+ *   LOAD      out[c] = the sample of picture.src; weighted: out[n] = the mean of the alpha samples that it covers:
  *             columns x << alpha_w_sub .. ((x + 1) << alpha_w_sub) - 1, rows likewise, those inside alpha_width x
  *             alpha_height. Nothing is multiplied here.
  *   ROWS      out = sum over i < nx of weights[i] x in(x + i - ax, y)
@@ -120,8 +120,8 @@ typedef struct {
  *             FILTER: r = offset[c] + gain[c] x t; COPY: r = before[c]; FILL: r = fill.
  *             last: the sample is round (r) to nearest even, limited to lo .. hi (COPY: to 0 .. 2^depth - 1), and
  *             written to picture.dst. Not last: out[c] = r, unrounded, unlimited; weighted: out[n] is D if
- *             alpha_filtered is 1; if it is 2, the mean, as in LOAD, of what the pixel covers of the float picture at alpha (one
- *             value a pixel, alpha_width x alpha_height); else before[n].
+ *             alpha_filtered is 1; if it is 2, the mean, as in LOAD, of what the pixel covers of the float picture at alpha
+ *             (one value a pixel, alpha_width x alpha_height); else before[n].
  * before is the picture that this iteration filtered: what LOAD or the FINISH before it wrote. out never overlaps in,
  * second or before. */
 typedef struct {
@@ -159,8 +159,8 @@ enum {
  * CONVOLVE_BLOCK_THREADS threads. stencil and the stages loop: thread t of T takes pixels (stage: see stage.cu) t,
  * t + T, ... of the rows row_begin .. row_end - 1; any grid size is right for them.
  *
- * separable and matrix: a block owns a strip of CONVOLVE_WARP_PIXELS (n_components) pixels and task_rows rows; block b of
- * a picture is strip b % blocks_x, rows row_begin + (b / blocks_x) * task_rows and on; blocks_y =
+ * separable and matrix: a block owns a strip of CONVOLVE_WARP_PIXELS (n_components) pixels and task_rows rows; block b
+ * of a picture is strip b % blocks_x, rows row_begin + (b / blocks_x) * task_rows and on; blocks_y =
  * ceil ((row_end - row_begin) / task_rows). Blocks
  * beyond n_blocks end at once; a grid smaller than n_blocks loops. Dynamic shared memory as said by the two
  * functions below, for the largest term and picture of the launch. */

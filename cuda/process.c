@@ -167,8 +167,7 @@ download_band (Flight * flight, guint b, guint k, GError ** error)
   CudaDevice *device = flight->device;
   CudaSlot *slot = flight->slot;
 
-  if (!CU_CHECK (error, cuStreamWaitEvent, device->down, slot->kernel_end[k],
-          0)
+  if (!CU_CHECK (error, cuStreamWaitEvent, device->down, slot->kernel_end[k], 0)
       || !CU_CHECK (error, cuEventRecord, slot->download_begin[b],
           device->down))
     return FALSE;
@@ -189,8 +188,7 @@ finish_band (Flight * flight, guint b, gboolean whole, GError ** error)
   CudaSlot *slot = flight->slot;
   guint first = whole ? 0 : b, last = whole ? slot->n_bands - 1 : b;
 
-  if (!run_kernels (flight, whole ? &program->whole : &program->band[b],
-          error))
+  if (!run_kernels (flight, whole ? &program->whole : &program->band[b], error))
     return FALSE;
   for (guint i = first; slot->downloads && i <= last; i++)
     if (!download_band (flight, i, whole ? 0 : b, error))
@@ -305,8 +303,7 @@ count_job (CudaProgram * program, const CudaSlot * slot)
     stats->upload_ns += elapsed_ns (slot->begin,
         slot->uploaded[slot->n_bands - 1]);
   for (guint k = 0; k < slot->n_kernels; k++)
-    stats->kernel_ns += elapsed_ns (slot->kernel_begin[k],
-        slot->kernel_end[k]);
+    stats->kernel_ns += elapsed_ns (slot->kernel_begin[k], slot->kernel_end[k]);
   for (guint b = 0; slot->downloads && b < slot->n_bands; b++)
     stats->download_ns += elapsed_ns (slot->download_begin[b],
         slot->download_end[b]);

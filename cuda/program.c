@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Makes a plan ready to run: chooses variants, uploads weights, takes memory. */
+/* Makes a plan ready to run: chooses variants, uploads weights, takes
+ * memory. */
 #include "config.h"
 
 #include "program.h"
@@ -113,7 +114,7 @@ cuda_program_free (CudaProgram * program)
   CudaDevice *device = cuda_program_device (program);
   g_auto (CudaScope) scope = { 0 };
 
-  if (cuda_scope_enter (&scope, device->context, NULL)) {
+  if (cuda_scope_enter_to_free (&scope, device->context)) {
     for (guint i = 0; i < program->n_slots; i++) {
       /* Whoever did not wait for a job may have unmapped its frame. */
       program->slot[i].out.memory = CONVOLVE_MEMORY_DEVICE;

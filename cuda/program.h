@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A plan as this backend runs it. prepare (map.c, stages.c, slot.c) fills everything; a frame only fills in addresses. */
+/* A plan as this backend runs it. prepare (map.c, stages.c, slot.c) fills all of it; a frame only adds addresses. */
 #pragma once
 
 #include "device.h"
@@ -33,7 +33,7 @@ struct _CudaStaged {
   gsize picture_bytes;          /* of a float picture */
   guint n_pictures;             /* that the pass needs: at most CUDA_MAX_SCRATCH */
   guint32 weights[CONVOLVE_MAX_TERMS][2];       /* first float of the matrix, or of the row and the column */
-  CudaStaged *alpha;            /* owned: filters the alpha of another grid along, as weights of later iterations; or NULL */
+  CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
 };
 
 #define CUDA_MAX_SCRATCH 4

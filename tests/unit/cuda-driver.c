@@ -98,8 +98,7 @@ setting_init (Setting * s)
   convolve_settings_init (&settings);
   settings.filter = CONVOLVE_FILTER_GAUSSIAN;
   s->plan = cudatest_plan ("NV12", 40, 30, &settings);
-  s->device = convolve_device_open (convolve_backend_cuda (), &options,
-      &error);
+  s->device = convolve_device_open (convolve_backend_cuda (), &options, &error);
   g_assert_no_error (error);
   s->program = convolve_program_new (s->device, s->plan, &error);
   g_assert_no_error (error);

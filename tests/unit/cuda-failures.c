@@ -29,8 +29,7 @@ play (const Scene * scene, GError ** error)
     return FALSE;
   program = convolve_program_new (device, scene->plan, error);
   for (guint i = 0; program != NULL && ok && i < N_FRAMES; i++) {
-    out[i] = cudatest_frame_new (scene->plan, i == 1 ? device : NULL, 0,
-        error);
+    out[i] = cudatest_frame_new (scene->plan, i == 1 ? device : NULL, 0, error);
     ok = out[i] != NULL && convolve_program_process (program,
         &scene->in[i]->frame, &out[i]->frame, &job[i], error);
   }

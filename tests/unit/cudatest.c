@@ -76,11 +76,13 @@ cudatest_frame_new (const ConvolvePlan * plan, ConvolveDevice * device,
   for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
     gint stride = GST_VIDEO_INFO_PLANE_STRIDE (info, p) + slack;
     gint comp[GST_VIDEO_MAX_COMPONENTS];
+    gsize rows;
 
     gst_video_format_info_component (info->finfo, p, comp);
     frame->frame.data[p] = frame->block + offset;
     frame->frame.stride[p] = stride;
-    offset += (gsize) stride * GST_VIDEO_INFO_COMP_HEIGHT (info, comp[0]);
+    rows = GST_VIDEO_INFO_COMP_HEIGHT (info, comp[0]);
+    offset += rows * stride;
   }
   return frame;
 }

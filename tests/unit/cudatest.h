@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the tests of the CUDA backend share: the simulated driver's side doors, frames, and the other backend's answer. */
+/* What the tests of the CUDA backend share: the simulated driver's doors, frames, the other backend's answer. */
 #pragma once
 
 #include "core/backend.h"
 #include "cuda/driver.h"
-#include "simcuda.h"
+#include "tests/lib/simcuda/simcuda.h"
 
 G_BEGIN_DECLS
 

@@ -79,8 +79,7 @@ do_first (SimStream * stream)
       sim_copy (&op->copy);
       break;
     case SIM_LAUNCH:
-      sim_kernel_run (op->kernel, &op->parameters, op->grid,
-          op->shared_bytes);
+      sim_kernel_run (op->kernel, &op->parameters, op->grid, op->shared_bytes);
       break;
     case SIM_RECORD:
       op->when = work_done;

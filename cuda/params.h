@@ -120,7 +120,7 @@ typedef struct {
  *             FILTER: r = offset[c] + gain[c] x t; COPY: r = before[c]; FILL: r = fill.
  *             last: the sample is round (r) to nearest even, limited to lo .. hi (COPY: to 0 .. 2^depth - 1), and
  *             written to picture.dst. Not last: out[c] = r, unrounded, unlimited; weighted: out[n] is D if
- *             alpha_filtered is 1; if it is 2, the mean, as in LOAD, of what the pixel covers of the float picture at alpha
+ *             alpha_filtered is 1; if it is 2, the mean, as in LOAD, of what it covers of the float picture at alpha
  *             (one value a pixel, alpha_width x alpha_height); else before[n].
  * before is the picture that this iteration filtered: what LOAD or the FINISH before it wrote. out never overlaps in,
  * second or before. */

@@ -24,7 +24,8 @@ new_pool (GstVideoConvolve * self, GstCaps * caps, guint size, guint minimum,
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   gst_buffer_pool_config_set_params (config, caps, size, minimum, 0);
-  gst_buffer_pool_config_set_allocator (config, self->pinned, NULL);
+  if (self->pinned != NULL)
+    gst_buffer_pool_config_set_allocator (config, self->pinned, NULL);
   if (video_meta)
     gst_buffer_pool_config_add_option (config,
         GST_BUFFER_POOL_OPTION_VIDEO_META);

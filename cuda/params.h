@@ -172,6 +172,8 @@ enum {
 /* Pixels of a lane and of a warp: four samples a lane, three with three components. */
 #define CONVOLVE_LANE_PIXELS(n) ((n) == 1 ? 4 : (n) == 2 ? 2 : 1)
 #define CONVOLVE_WARP_PIXELS(n) (32 * CONVOLVE_LANE_PIXELS (n))
+/* Lines that a warp loads at once. */
+#define CONVOLVE_WARP_LINES 4
 /* The widest and highest terms that the fused separable route takes; the rest goes through stages. */
 #define CONVOLVE_SEPARABLE_MAX_TAPS 65
 /* The matrix route takes any size: it walks the matrix in pieces of at most this many rows and columns. */
@@ -186,14 +188,14 @@ convolve_line_floats (uint32_t n, uint32_t taps)
   return ((CONVOLVE_WARP_PIXELS (n) + taps - 1) * n + 3) / 4 * 4 + 4;
 }
 
-/* separable: for each warp a line of the strip and its halo (n components), then for each term a ring of
+/* separable: for each warp its lines of the strip and its halo (n components), then for each term a ring of
  * CONVOLVE_STEP_ROWS + ny - 1 filtered rows, then the weights padded for the sliding window; floats. */
 static inline CONVOLVE_HOST_DEVICE uint32_t
 convolve_separable_shared_bytes (uint32_t n, uint32_t nx, uint32_t ny, uint32_t n_terms)
 {
   uint32_t ring = (CONVOLVE_STEP_ROWS + ny - 1) * CONVOLVE_WARP_PIXELS (n) * n;
 
-  return 4 * (CONVOLVE_BLOCK_WARPS * convolve_line_floats (n, nx) + n_terms * ring +
+  return 4 * (CONVOLVE_BLOCK_WARPS * CONVOLVE_WARP_LINES * convolve_line_floats (n, nx) + n_terms * ring +
       n_terms * (nx + ny + 2 * CONVOLVE_WARP_ROWS));
 }
 

@@ -60,9 +60,10 @@ add_term (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, const Convolv
       int pad = CONVOLVE_WARP_ROWS * columns;
 
       __syncthreads ();
-      for (int r = warp; r < lines; r += CONVOLVE_BLOCK_WARPS)
-        load_line<S, N> (l, p, lane, x0 + i - term.ax, y + j - term.ay + r, Lane<N>::strip + columns - 1,
-            shared + r * pitch);
+      for (int r = warp; r < lines; r += CONVOLVE_WARP_LINES * CONVOLVE_BLOCK_WARPS)
+        load_lines<S, N, CONVOLVE_WARP_LINES> (l, p, lane, x0 + i - term.ax, y + j - term.ay + r, CONVOLVE_BLOCK_WARPS,
+            min (CONVOLVE_WARP_LINES, (lines - r + CONVOLVE_BLOCK_WARPS - 1) / CONVOLVE_BLOCK_WARPS),
+            Lane<N>::strip + columns - 1, shared + r * pitch, CONVOLVE_BLOCK_WARPS * pitch);
       if (!TAPS)
         for (int k = threadIdx.x; k < rows * columns + 2 * pad; k += CONVOLVE_BLOCK_THREADS) {
           int at = k - pad;

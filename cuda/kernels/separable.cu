@@ -8,7 +8,8 @@
 #include "tile.cuh"
 
 struct Rings {
-  float *line;                  /* this warp's */
+  float *line;                  /* this warp's first */
+  int pitch;                    /* floats from a line to the next */
   float *ring[2];
   const float *wx[2], *wy[2];
   int rows;                     /* of a ring: CONVOLVE_STEP_ROWS + the tallest term - 1 */
@@ -20,9 +21,10 @@ __device__ inline Rings
 lay_out (const ConvolveLaunch &l, const ConvolveLaunchSet &set, float *shared, int warp, int nx, int ny)
 {
   Rings r;
-  float *at = shared + CONVOLVE_BLOCK_WARPS * convolve_line_floats (N, nx);
+  float *at = shared + CONVOLVE_BLOCK_WARPS * CONVOLVE_WARP_LINES * convolve_line_floats (N, nx);
 
-  r.line = shared + warp * convolve_line_floats (N, nx);
+  r.pitch = convolve_line_floats (N, nx);
+  r.line = shared + warp * CONVOLVE_WARP_LINES * r.pitch;
   r.rows = CONVOLVE_STEP_ROWS + ny - 1;
   for (int t = 0; t < T; t++, at += r.rows * Lane<N>::strip * N)
     r.ring[t] = at;
@@ -47,7 +49,8 @@ lay_out (const ConvolveLaunch &l, const ConvolveLaunchSet &set, float *shared, i
 /* One line along x into ring row slot. Terms whose anchors differ from the line's start it later. */
 template <int N, int T, int TAPS>
 __device__ inline void
-filter_row (const ConvolveLaunch &l, const ConvolveLaunchSet &set, const Rings &r, int lane, int slot, int ax)
+filter_row (const ConvolveLaunch &l, const ConvolveLaunchSet &set, const Rings &r, const float *from, int lane, int slot,
+    int ax)
 {
 #pragma unroll
   for (int t = 0; t < T; t++) {
@@ -56,13 +59,13 @@ filter_row (const ConvolveLaunch &l, const ConvolveLaunchSet &set, const Rings &
     const float *w = TAPS ? l.weight + term.first : r.wx[t];
 
     if (TAPS || (ax == term.ax)) {
-      walk_taps<N, TAPS> (r.line, lane, term.nx, [&] (int k, const float *v) {
+      walk_taps<N, TAPS> (from, lane, term.nx, [&] (int k, const float *v) {
 #pragma unroll
         for (int e = 0; e < Lane<N>::samples; e++)
           acc[e] = fmaf (w[k], v[e], acc[e]);
       });
     } else {
-      const float *line = r.line + (ax - term.ax) * N + lane * Lane<N>::samples;
+      const float *line = from + (ax - term.ax) * N + lane * Lane<N>::samples;
 
       for (int k = 0; k < term.nx; k++)
 #pragma unroll
@@ -148,10 +151,14 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
   for (int y = y0; y < y1; y += CONVOLVE_STEP_ROWS) {
     int need = min (y + CONVOLVE_STEP_ROWS, y1) - y0 + ny - 1;
 
-    for (int i = have + warp; i < need; i += CONVOLVE_BLOCK_WARPS) {
-      load_line<S, N> (l, p, lane, x0 - ax, y0 - ay + i, Lane<N>::strip + nx - 1, r.line);
+    for (int i = have + warp; i < need; i += CONVOLVE_WARP_LINES * CONVOLVE_BLOCK_WARPS) {
+      int lines = min (CONVOLVE_WARP_LINES, (need - i + CONVOLVE_BLOCK_WARPS - 1) / CONVOLVE_BLOCK_WARPS);
+
+      load_lines<S, N, CONVOLVE_WARP_LINES> (l, p, lane, x0 - ax, y0 - ay + i, CONVOLVE_BLOCK_WARPS, lines,
+          Lane<N>::strip + nx - 1, r.line, r.pitch);
       __syncwarp ();
-      filter_row<N, T, TAPS> (l, set, r, lane, i % r.rows, ax);
+      for (int k = 0; k < lines; k++)
+        filter_row<N, T, TAPS> (l, set, r, r.line + k * r.pitch, lane, (i + k * CONVOLVE_BLOCK_WARPS) % r.rows, ax);
       __syncwarp ();
     }
     have = need;

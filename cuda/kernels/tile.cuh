@@ -11,39 +11,57 @@ template <int N> struct Lane {
   static constexpr int strip = CONVOLVE_WARP_PIXELS (N);        /* pixels of a warp */
 };
 
-/* A warp loads pixels x .. x + count - 1 of row y: neighbouring lanes take neighbouring pixels. */
-template <int S, int N>
+template <int N>
 __device__ inline void
-load_line (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, int lane, int x, int y, int count, float *line)
+store_line (float *line, int i, const float (&v)[N])
 {
-  int row = border_index (l.border, y, p.height);
-  const uint8_t *src = reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) row * p.src_stride;
-  bool inside = row >= 0 && x >= 0 && x + count <= p.width;
+  if constexpr (N == 4) {
+    reinterpret_cast<float4 *> (line)[i] = make_float4 (v[0], v[1], v[2], v[3]);
+  } else if constexpr (N == 2) {
+    reinterpret_cast<float2 *> (line)[i] = make_float2 (v[0], v[1]);
+  } else {
+#pragma unroll
+    for (int c = 0; c < N; c++)
+      line[i * N + c] = v[c];
+  }
+}
 
+/* A warp loads pixels x .. x + count - 1 of rows y, y + step, ... (n of them, at most LINES) into lines that lie pitch floats
+ * apart: neighbouring lanes take neighbouring pixels, and a lane asks for its pixel of every line before it uses the first,
+ * so that LINES loads are on their way at a time. */
+template <int S, int N, int LINES>
+__device__ inline void
+load_lines (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, int lane, int x, int y, int step, int n, int count,
+    float *lines, int pitch)
+{
+  const uint8_t *src[LINES];
+  bool inside = x >= 0 && x + count <= p.width;
+
+#pragma unroll
+  for (int k = 0; k < LINES; k++) {
+    int row = k < n ? border_index (l.border, y + k * step, p.height) : -1;
+
+    src[k] = row < 0 ? nullptr : reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) row * p.src_stride;
+  }
   for (int i = lane; i < count; i += 32) {
-    int at = inside ? x + i : row < 0 ? -1 : border_index (l.border, x + i, p.width);
-    int q[N];
-    float v[N];
+    int at = inside ? x + i : border_index (l.border, x + i, p.width);
+    int q[LINES][N] = {};
 
-    if (at >= 0) {
-      load_pixel<S, N> (p, src, at, q);
+#pragma unroll
+    for (int k = 0; k < LINES; k++)
+      if (at >= 0 && src[k])
+        load_pixel<S, N> (p, src[k], at, q[k]);
+#pragma unroll
+    for (int k = 0; k < LINES; k++) {
+      float v[N];
+
+      if (k >= n)
+        break;
 #pragma unroll
       for (int c = 0; c < N; c++)
-        v[c] = (float) q[c];
-    } else {
-#pragma unroll
-      for (int c = 0; c < N; c++)
-        v[c] = p.component[c].edge;
-    }
-    weigh (p, v);
-    if constexpr (N == 4) {
-      reinterpret_cast<float4 *> (line)[i] = make_float4 (v[0], v[1], v[2], v[3]);
-    } else if constexpr (N == 2) {
-      reinterpret_cast<float2 *> (line)[i] = make_float2 (v[0], v[1]);
-    } else {
-#pragma unroll
-      for (int c = 0; c < N; c++)
-        line[i * N + c] = v[c];
+        v[c] = at >= 0 && src[k] ? (float) q[k][c] : p.component[c].edge;
+      weigh (p, v);
+      store_line (lines + k * pitch, i, v);
     }
   }
 }
@@ -68,7 +86,7 @@ walk_taps (const float *line, int lane, int runtime_taps, F f)
     const float4 *l = reinterpret_cast<const float4 *> (line) + lane;
     float4 a = l[0];
 
-#pragma unroll (TAPS ? TAPS : 1)
+#pragma unroll (TAPS ? TAPS : 2)
     for (int k = 0; k < taps; k += step) {
       float4 b = l[k / step + 1];
       const float window[8] = { a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w };

@@ -138,19 +138,21 @@ make_buffers (GstHarness * h, const Job * job, gboolean pinned,
     buffers[i] = pinned ? gst_harness_create_buffer (h, info.size) :
         gst_buffer_new_allocate (NULL, info.size, NULL);
     fill_random (buffers[i], rand);
-    if (i == 0 && pinned)
-      g_print ("memory of the pool: %s\n",
-          gst_buffer_peek_memory (buffers[0], 0)->allocator->mem_type);
+    if (pinned)
+      g_assert (gst_memory_is_type (gst_buffer_peek_memory (buffers[i], 0),
+              "PinnedHostMemory"));
   }
 }
 
-/* Milliseconds a frame: the whole run's with frames in flight, the median from
- * arrival to departure with one. */
-static gdouble
-element_ms (const Job * job, guint in_flight, guint bands, gboolean pinned)
+/* Prints the mean time a frame and the median from a frame's arrival to the
+ * return of the push, which is its departure with one frame in flight. */
+static void
+run_element (const Job * job, guint in_flight, guint bands, gboolean pinned,
+    gdouble yardstick)
 {
   GstBuffer *buffers[N_BUFFERS];
-  gint64 times[N_FRAMES], begin = 0, end;
+  gint64 times[N_FRAMES], begin = 0;
+  gdouble mean, median;
   GstHarness *h = gst_harness_new ("videoconvolve");
   g_autofree gchar *caps = g_strdup_printf ("video/x-raw,format=%s,width=%d,"
       "height=%d,framerate=60/1", job->format, job->width, job->height);
@@ -178,18 +180,14 @@ element_ms (const Job * job, guint in_flight, guint bands, gboolean pinned)
     while ((out = gst_harness_try_pull (h)))
       gst_buffer_unref (out);
   }
-  end = g_get_monotonic_time ();
+  mean = (g_get_monotonic_time () - begin) / 1e3 / N_FRAMES;
+  median = median_ms (times, N_FRAMES);
   for (guint i = 0; i < N_BUFFERS; i++)
     gst_buffer_unref (buffers[i]);
   gst_harness_teardown (h);
-  return in_flight > 1 ? (end - begin) / 1e3 / N_FRAMES :
-      median_ms (times, N_FRAMES);
-}
-
-static void
-print_row (const gchar * what, gdouble ms, gdouble yardstick)
-{
-  g_print ("%-44s %8.3f ms  %5.2f x\n", what, ms, ms / yardstick);
+  g_print ("%-12s %6u %6u %10.3f %8.2f x %10.3f %8.2f x\n",
+      pinned ? "page-locked" : "ordinary", in_flight, bands, mean,
+      mean / yardstick, median, median / yardstick);
 }
 
 int
@@ -212,23 +210,17 @@ main (int argc, char **argv)
   yardstick = yardstick_ms (info.size);
   g_print ("%dx%d %s, sigma %g\n", job.width, job.height, job.format,
       job.sigma);
-  print_row ("yardstick: one frame up, one down, at once", yardstick,
+  g_print ("yardstick, one frame up and one down at once: %.3f ms\n",
       yardstick);
-  for (guint i = 0; i < G_N_ELEMENTS (bands); i++) {
-    g_autofree gchar *what = g_strdup_printf ("frames-in-flight=1 bands=%u, "
-        "latency", bands[i]);
-
-    print_row (what, element_ms (&job, 1, bands[i], TRUE), yardstick);
-  }
-  for (guint n = 2; n <= 4; n++) {
-    g_autofree gchar *what = g_strdup_printf ("frames-in-flight=%u, a frame", n);
-
-    print_row (what, element_ms (&job, n, 0, TRUE), yardstick);
-  }
-  print_row ("ordinary memory, frames-in-flight=1, latency",
-      element_ms (&job, 1, 0, FALSE), yardstick);
-  print_row ("ordinary memory, frames-in-flight=2, a frame",
-      element_ms (&job, 2, 0, FALSE), yardstick);
-  print_row ("yardstick again", yardstick_ms (info.size), yardstick);
+  g_print ("%-12s %6s %6s %10s %10s %10s\n", "memory", "flight", "bands",
+      "a frame, ms", "", "latency, ms");
+  for (guint i = 0; i < G_N_ELEMENTS (bands); i++)
+    run_element (&job, 1, bands[i], TRUE, yardstick);
+  for (guint n = 2; n <= 3; n++)
+    for (guint i = 0; i < 4; i++)
+      run_element (&job, n, bands[i], TRUE, yardstick);
+  run_element (&job, 1, 0, FALSE, yardstick);
+  run_element (&job, 2, 0, FALSE, yardstick);
+  g_print ("yardstick again: %.3f ms\n", yardstick_ms (info.size));
   return 0;
 }

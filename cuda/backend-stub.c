@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Stands for the CUDA backend in a build without it: says so when it is asked for. */
+/* Stands for the CUDA backend in a build without it: says so when it is asked
+ * for. */
 #include "core/backend.h"
 
 static gboolean

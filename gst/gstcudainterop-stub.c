@@ -16,6 +16,16 @@ gst_cuda_interop_free (GstCudaInterop * interop)
 {
 }
 
+void
+gst_cuda_interop_start (GstCudaInterop * interop, gint device_id)
+{
+}
+
+void
+gst_cuda_interop_stop (GstCudaInterop * interop)
+{
+}
+
 GstCaps *
 gst_cuda_interop_template_caps (GstCaps * system_caps)
 {
@@ -40,26 +50,34 @@ gst_cuda_interop_query_context (GstCudaInterop * interop, GstQuery * query)
 }
 
 gpointer
-gst_cuda_interop_find_context (GstCudaInterop * interop, gint device_id)
+gst_cuda_interop_get_context (GstCudaInterop * interop)
 {
   return NULL;
 }
 
 gboolean
-gst_cuda_interop_follow (GstCudaInterop * interop, GstBuffer * buffer,
-    gpointer * context)
+gst_cuda_interop_negotiate (GstCudaInterop * interop, GstCaps * incaps,
+    GstCaps * outcaps, GError ** error)
+{
+  return TRUE;
+}
+
+gboolean
+gst_cuda_interop_follow (GstCudaInterop * interop, GstBuffer * buffer)
 {
   return FALSE;
 }
 
 gboolean
-gst_cuda_interop_propose_allocation (GstCudaInterop * interop, GstQuery * query)
+gst_cuda_interop_propose_allocation (GstCudaInterop * interop,
+    GstQuery * query, guint minimum)
 {
   return FALSE;
 }
 
 gboolean
-gst_cuda_interop_decide_allocation (GstCudaInterop * interop, GstQuery * query)
+gst_cuda_interop_decide_allocation (GstCudaInterop * interop,
+    GstQuery * query, guint minimum)
 {
   return FALSE;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "gstcudainterop.h"
+#include "gstpinnedallocator.h"
 #include "gstvideoconvolve.h"
 #include "gstvideoconvolveenums.h"
 #include "gstvideoconvolveframe.h"
@@ -31,8 +32,10 @@ typedef struct {
   ConvolveSettings settings;
   GstVideoConvolveBackend backend;
   GstVideoConvolveFields fields;
+  gint cuda_device_id;
   guint n_threads;
   guint frames_in_flight;
+  guint bands;
 } GstVideoConvolveValues;
 
 /* A prepared plan, shared by the element and the jobs that run it. */
@@ -74,7 +77,8 @@ struct _GstVideoConvolve {
   GstVideoInfo picture;         /* of one buffer: a field where the caps alternate fields */
   gboolean negotiated;
   ConvolveDevice *device;
-  gpointer context;             /* CUDA: a neighbour's, or NULL */
+  gpointer context;             /* that the device was opened in: a neighbour's, or NULL */
+  GstAllocator *pinned;         /* over the device's page-locked memory, or NULL */
   gchar *fallback_reason;       /* why backend=auto does without CUDA */
   gboolean cuda_failed;         /* a fault since start: the CPU it is until the next one */
   gboolean announced;           /* the INFO line of this start is out */
@@ -109,7 +113,7 @@ gboolean gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInf
 /* At a frame boundary: takes over what properties say now. FALSE only if the stream cannot go on; the error was
  * posted then. */
 gboolean gst_video_convolve_update (GstVideoConvolve * self);
-/* Opens the device again, in self->context, with new programs; drains first. Posts an element error on FALSE. */
+/* Opens the device again, in the present context, with new programs; drains first. Posts an element error on FALSE. */
 gboolean gst_video_convolve_reopen (GstVideoConvolve * self);
 GstVideoConvolveProgram *gst_video_convolve_program_new (GstVideoConvolve * self, ConvolvePlan * plan,
     GError ** error);
@@ -120,6 +124,8 @@ void gst_video_convolve_program_unref (GstVideoConvolveProgram * program);
 gboolean gst_video_convolve_can_switch_to_cpu (GstVideoConvolve * self, const GError * fault);
 gboolean gst_video_convolve_switch_to_cpu (GstVideoConvolve * self, const GError * fault);
 void gst_video_convolve_take_stats (GstVideoConvolve * self);
+/* TRUE if the device is a CUDA one: CUDA memory is then used in place, else it is mapped like any other. */
+gboolean gst_video_convolve_is_on_cuda (GstVideoConvolve * self);
 /* How many frames may be in flight now. */
 guint gst_video_convolve_depth (GstVideoConvolve * self);
 /* Posts an element error for a GError of core or backend, in the words of what. */

@@ -61,9 +61,9 @@ gst_video_convolve_start (GstBaseTransform * trans)
   self->negotiated = FALSE;
   self->announced = FALSE;
   self->cuda_failed = FALSE;
-  self->context = NULL;
   self->drained = GST_FLOW_OK;
   gst_video_info_init (&self->info);
+  gst_cuda_interop_start (self->interop, active->cuda_device_id);
   return gst_video_convolve_open (self);
 }
 
@@ -74,6 +74,7 @@ gst_video_convolve_stop (GstBaseTransform * trans)
 
   gst_video_convolve_drop_jobs (self);
   gst_video_convolve_close (self);
+  gst_cuda_interop_stop (self->interop);
   self->negotiated = FALSE;
   GST_OBJECT_LOCK (self);
   g_clear_pointer (&self->plan_text, g_free);
@@ -105,6 +106,7 @@ gst_video_convolve_set_caps (GstBaseTransform * trans, GstCaps * incaps,
     GstCaps * outcaps)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+  g_autoptr (GError) error = NULL;
   GstVideoInfo info;
 
   /* Frames of the old caps leave before the new ones. */
@@ -113,6 +115,18 @@ gst_video_convolve_set_caps (GstBaseTransform * trans, GstCaps * incaps,
     self->negotiated = FALSE;
     GST_ERROR_OBJECT (self, "unusable caps %" GST_PTR_FORMAT, incaps);
     return FALSE;
+  }
+  if (!gst_cuda_interop_negotiate (self->interop, incaps, outcaps, &error)) {
+    self->negotiated = FALSE;
+    gst_video_convolve_post_error (self, error, "the caps cannot be used");
+    return FALSE;
+  }
+  if (gst_video_convolve_is_on_cuda (self)
+      && gst_cuda_interop_get_context (self->interop) != self->context) {
+    gst_video_convolve_close (self);
+    self->negotiated = FALSE;
+    if (!gst_video_convolve_open (self))
+      return FALSE;
   }
   return gst_video_convolve_set_info (self, &info);
 }
@@ -220,8 +234,11 @@ gst_video_convolve_submit_input_buffer (GstBaseTransform * trans,
   if (is_discont)
     gst_video_convolve_drain (self);
   if (self->drained == GST_FLOW_OK) {
-    if (gst_cuda_interop_follow (self->interop, input, &self->context))
+    if (gst_video_convolve_is_on_cuda (self)
+        && gst_cuda_interop_follow (self->interop, input)) {
       ok = gst_video_convolve_reopen (self);
+      gst_base_transform_reconfigure_src (trans);
+    }
     ok = ok && gst_video_convolve_update (self);
   }
   if (!ok || self->drained != GST_FLOW_OK) {

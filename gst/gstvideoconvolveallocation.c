@@ -24,6 +24,8 @@ new_pool (GstVideoConvolve * self, GstCaps * caps, guint size, guint minimum,
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   gst_buffer_pool_config_set_params (config, caps, size, minimum, 0);
+  if (self->pinned != NULL)
+    gst_buffer_pool_config_set_allocator (config, self->pinned, NULL);
   if (video_meta)
     gst_buffer_pool_config_add_option (config,
         GST_BUFFER_POOL_OPTION_VIDEO_META);
@@ -51,7 +53,8 @@ gst_video_convolve_propose_allocation (GstBaseTransform * trans,
   /* Passthrough: the answer is downstream's. */
   if (decide_query == NULL)
     return TRUE;
-  if (gst_cuda_interop_propose_allocation (self->interop, query))
+  if (gst_cuda_interop_propose_allocation (self->interop, query,
+          own_buffers (self)))
     return TRUE;
 
   gst_query_parse_allocation (query, &caps, &need_pool);
@@ -66,6 +69,8 @@ gst_video_convolve_propose_allocation (GstBaseTransform * trans,
   gst_query_add_allocation_pool (query, pool, GST_VIDEO_INFO_SIZE (&info),
       own_buffers (self), 0);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  if (self->pinned != NULL)
+    gst_query_add_allocation_param (query, self->pinned, NULL);
   return TRUE;
 }
 
@@ -110,8 +115,9 @@ gst_video_convolve_decide_allocation (GstBaseTransform * trans,
   GstVideoInfo info;
   GstCaps *caps;
 
-  if (gst_cuda_interop_decide_allocation (self->interop, query))
-    return TRUE;
+  if (gst_cuda_interop_decide_allocation (self->interop, query,
+          own_buffers (self)))
+    return parent_class->decide_allocation (trans, query);
 
   gst_query_parse_allocation (query, &caps, NULL);
   if (caps == NULL || !gst_video_info_from_caps (&info, caps))

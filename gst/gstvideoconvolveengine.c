@@ -128,20 +128,20 @@ open_backend (GstVideoConvolve * self, const ConvolveBackend * backend,
     GError ** error)
 {
   ConvolveOpenOptions options = {
-    .device_id = -1,
+    .device_id = self->active.cuda_device_id,
     .n_threads = self->active.n_threads,
     .frames_in_flight = self->active.frames_in_flight,
+    .bands = self->active.bands,
   };
 
-  if (backend != convolve_backend_cpu ()) {
-    if (self->context == NULL)
-      self->context =
-          gst_cuda_interop_find_context (self->interop, options.device_id);
-    options.context = self->context;
-  }
+  self->context = NULL;
+  if (backend != convolve_backend_cpu ())
+    self->context = gst_cuda_interop_get_context (self->interop);
+  options.context = self->context;
   self->device = convolve_device_open (backend, &options, error);
   if (self->device == NULL)
     return FALSE;
+  self->pinned = gst_pinned_allocator_new (self->device);
   set_texts (self, backend->name, backend->device_name (self->device));
   return TRUE;
 }
@@ -179,6 +179,9 @@ gst_video_convolve_close (GstVideoConvolve * self)
     return;
   gst_video_convolve_take_stats (self);
   self->closed_stats = self->stats;
+  if (self->pinned != NULL)
+    gst_pinned_allocator_detach (self->pinned);
+  gst_clear_object (&self->pinned);
   g_clear_pointer (&self->device, convolve_device_close);
 }
 
@@ -286,6 +289,13 @@ announce (GstVideoConvolve * self)
       self->fallback_reason ? ")" : "", self->device_text, self->plan_text);
 }
 
+gboolean
+gst_video_convolve_is_on_cuda (GstVideoConvolve * self)
+{
+  return self->device != NULL
+      && self->device->backend == convolve_backend_cuda ();
+}
+
 guint
 gst_video_convolve_depth (GstVideoConvolve * self)
 {
@@ -345,15 +355,26 @@ use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
   update_latency (self);
 }
 
+/* What the device was opened with. */
+static gboolean
+needs_reopen (GstVideoConvolve * self, const GstVideoConvolveValues * next)
+{
+  return next->n_threads != self->active.n_threads
+      || next->frames_in_flight != self->active.frames_in_flight
+      || next->bands != self->active.bands;
+}
+
 static void
 adopt_values (GstVideoConvolve * self, GstVideoConvolveValues * next)
 {
   GstVideoConvolveBackend backend = self->active.backend;
+  gint device_id = self->active.cuda_device_id;
 
   /* The backend is chosen when the element starts. */
   gst_video_convolve_values_clear (&self->active);
   self->active = *next;
   self->active.backend = backend;
+  self->active.cuda_device_id = device_id;
 }
 
 /* Makes the programs of active again, after device or caps changed. */
@@ -425,8 +446,7 @@ gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
 
   changed = gst_video_convolve_take_values (self, &next);
   if (changed) {
-    gboolean reopen = next.n_threads != self->active.n_threads
-        || next.frames_in_flight != self->active.frames_in_flight;
+    gboolean reopen = needs_reopen (self, &next);
 
     adopt_values (self, &next);
     if (reopen) {
@@ -458,10 +478,10 @@ gst_video_convolve_update (GstVideoConvolve * self)
   if (!self->negotiated || !gst_video_convolve_take_values (self, &next))
     return TRUE;
 
-  if (next.n_threads != self->active.n_threads
-      || next.frames_in_flight != self->active.frames_in_flight) {
+  if (needs_reopen (self, &next)) {
     self->active.n_threads = next.n_threads;
     self->active.frames_in_flight = next.frames_in_flight;
+    self->active.bands = next.bands;
     if (!gst_video_convolve_reopen (self)) {
       gst_video_convolve_values_clear (&next);
       return FALSE;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstvideoconvolveframe.h"
 
+#include "gstpinnedallocator.h"
+
 #include "core/format.h"
 #include "core/matrix.h"
 
@@ -215,6 +217,15 @@ map_whole (GstVideoConvolveFrame * frame, const Plane * planes,
   return TRUE;
 }
 
+static gboolean
+is_pinned (const GstVideoConvolveFrame * frame)
+{
+  for (guint i = 0; i < frame->n_maps; i++)
+    if (!gst_is_pinned_memory (frame->map[i].memory))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 gst_video_convolve_frame_map (GstVideoConvolveFrame * frame,
     GstBuffer * buffer, const GstVideoInfo * info, GstMapFlags flags,
@@ -238,7 +249,26 @@ gst_video_convolve_frame_map (GstVideoConvolveFrame * frame,
     ok = map_whole (frame, planes, n_planes, flags, error);
   if (!ok)
     gst_video_convolve_frame_unmap (frame);
+  else if (is_pinned (frame))
+    frame->frame.memory = CONVOLVE_MEMORY_PINNED;
   return ok;
+}
+
+gboolean
+gst_video_convolve_frame_place (ConvolveFrame * frame, GstBuffer * buffer,
+    const GstVideoInfo * info, gpointer data, gsize size, GError ** error)
+{
+  GstVideoConvolveFrame whole = {.map[0] = {.data = data,.size = size} };
+  Plane planes[CONVOLVE_MAX_PLANES] = { {0} };
+
+  if (!locate_planes (planes, buffer, info, error))
+    return FALSE;
+  for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
+    if (!place_plane (&whole, i, &planes[i], &whole.map[0], planes[i].first,
+            error))
+      return FALSE;
+  *frame = whole.frame;
+  return TRUE;
 }
 
 void

@@ -21,6 +21,9 @@ typedef struct {
  * frame is unmapped. */
 gboolean gst_video_convolve_frame_map (GstVideoConvolveFrame * frame, GstBuffer * buffer, const GstVideoInfo * info,
     GstMapFlags flags, GError ** error);
+/* The same for a memory that is mapped already, all of the buffer's, at data: fills data and stride alone. */
+gboolean gst_video_convolve_frame_place (ConvolveFrame * frame, GstBuffer * buffer, const GstVideoInfo * info,
+    gpointer data, gsize size, GError ** error);
 void gst_video_convolve_frame_unmap (GstVideoConvolveFrame * frame);
 
 G_END_DECLS

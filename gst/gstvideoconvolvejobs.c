@@ -19,7 +19,8 @@ nth_job (GstVideoConvolve * self, guint n)
 static gboolean
 map_input (GstVideoConvolve * self, GstVideoConvolveJob * job, GError ** error)
 {
-  job->in_is_cuda = gst_cuda_interop_is_ours (self->interop, job->in);
+  job->in_is_cuda = gst_video_convolve_is_on_cuda (self)
+      && gst_cuda_interop_is_ours (self->interop, job->in);
   if (job->in_is_cuda)
     return gst_cuda_interop_map (self->interop, &job->in_frame.cuda, job->in,
         &self->picture, GST_MAP_READ, error);
@@ -30,7 +31,8 @@ map_input (GstVideoConvolve * self, GstVideoConvolveJob * job, GError ** error)
 static gboolean
 map_output (GstVideoConvolve * self, GstVideoConvolveJob * job, GError ** error)
 {
-  job->out_is_cuda = gst_cuda_interop_is_ours (self->interop, job->out);
+  job->out_is_cuda = gst_video_convolve_is_on_cuda (self)
+      && gst_cuda_interop_is_ours (self->interop, job->out);
   if (job->out_is_cuda)
     return gst_cuda_interop_map (self->interop, &job->out_frame.cuda, job->out,
         &self->picture, GST_MAP_WRITE, error);

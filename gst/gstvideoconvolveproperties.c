@@ -55,6 +55,9 @@ typedef struct
 static const Property properties[] = {
   {"backend", "Backend", "Where frames are filtered", KIND_ENUM,
       VALUE (backend), 0, 0, gst_video_convolve_backend_get_type, READY},
+  {"cuda-device-id", "CUDA device", "Number of the GPU (-1: that of neighbours "
+        "or of the input, else the first)", KIND_INT, VALUE (cuda_device_id),
+      -1, G_MAXINT, NULL, READY},
   {"kernel", "Kernel", "Weights of filter=custom, an array of rows as in "
         "<<0,-1,0>,<-1,5,-1>,<0,-1,0>>; selects filter=custom", KIND_ROWS,
       SETTING (kernel), 0, 0, NULL, PLAYING},
@@ -117,6 +120,12 @@ static const Property properties[] = {
       SETTING (iterations), 1, 1024, NULL, CONTROLLED},
   {"method", "Method", "Force an algorithm", KIND_ENUM, SETTING (method), 0, 0,
       gst_video_convolve_method_get_type, PLAYING},
+  {"frames-in-flight", "Frames in flight", "Frames that overlap on the GPU; n "
+        "adds n-1 frames of latency", KIND_UINT, VALUE (frames_in_flight), 1,
+      GST_VIDEO_CONVOLVE_MAX_JOBS, NULL, PLAYING},
+  {"bands", "Bands", "Pieces of a frame whose upload, filtering and download "
+        "overlap on the GPU (0: by size)", KIND_UINT, VALUE (bands), 0, 64,
+      NULL, PLAYING},
   {"n-threads", "Threads", "Threads of the CPU backend (0: one a core)",
       KIND_UINT, VALUE (n_threads), 0, MAX_THREADS, NULL, PLAYING},
   {"stats", "Statistics", "Frames, backend, device, plan, bytes, and times in "
@@ -140,7 +149,9 @@ gst_video_convolve_values_init (GstVideoConvolveValues * values)
   convolve_settings_init (&values->settings);
   values->backend = GST_VIDEO_CONVOLVE_BACKEND_AUTO;
   values->fields = GST_VIDEO_CONVOLVE_FIELDS_AUTO;
+  values->cuda_device_id = -1;
   values->n_threads = 0;
+  values->bands = 0;
   values->frames_in_flight = CONVOLVE_DEFAULT_FRAMES_IN_FLIGHT;
 }
 
@@ -163,7 +174,8 @@ values_equal (const GstVideoConvolveValues * a,
     const GstVideoConvolveValues * b)
 {
   return a->backend == b->backend && a->fields == b->fields
-      && a->n_threads == b->n_threads
+      && a->cuda_device_id == b->cuda_device_id
+      && a->n_threads == b->n_threads && a->bands == b->bands
       && a->frames_in_flight == b->frames_in_flight
       && convolve_settings_equal (&a->settings, &b->settings);
 }

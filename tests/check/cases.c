@@ -359,7 +359,7 @@ main (int argc, char **argv)
   gst_init (&argc, &argv);
   g_test_init (&argc, &argv, NULL);
   random_state.state = test_seed (NULL);
-  result = runner_open (argc > 1 ? argv[1] : "cpu", 2, &device);
+  result = runner_open (argc > 1 ? argv[1] : "cpu", 2, 2, &device);
   if (result != TEST_PASSED)
     return result;
   g_test_add_func ("/cases/correlation", test_correlation);

@@ -113,6 +113,7 @@ typedef struct
 
 #define N_DEVICES 2
 static const guint device_threads[N_DEVICES] = { 1, 3 };
+static const guint device_bands[N_DEVICES] = { 0, 3 };
 
 static ConvolveDevice *devices[N_DEVICES];
 
@@ -155,13 +156,14 @@ print_case (const Case * c, guint64 seed)
   g_autofree gchar *text = describe_settings (&c->settings);
 
   g_print ("case %" G_GUINT64_FORMAT ": %s %dx%d %s filter=%s %s fields=%d "
-      "range=%d matrix=%d fill=%s threads=%u%s%s\n  again: --backend %s --seed %"
+      "range=%d matrix=%d fill=%s threads=%u bands=%u%s%s\n"
+      "  again: --backend %s --seed %"
       G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT "%s%s\n", c->number,
       GST_VIDEO_INFO_NAME (&c->info), c->info.width, c->info.height,
       GST_VIDEO_INFO_HAS_ALPHA (&c->info) ? "alpha" : "",
       convolve_filter_name (c->settings.filter), text, c->fields,
       c->info.colorimetry.range, c->info.colorimetry.matrix,
-      fill_name (c->fill), device_threads[c->device],
+      fill_name (c->fill), device_threads[c->device], device_bands[c->device],
       c->spoil ? " spoiled" : "", alphas[c->alpha], options.backend, seed,
       c->number, options.size ? " --size " : "",
       options.size ? options.size : "");
@@ -302,7 +304,8 @@ main (int argc, char **argv)
     options.backend = g_strdup ("cpu");
   seed = test_seed (options.seed);
   for (guint i = 0; i < N_DEVICES && result == TEST_PASSED; i++)
-    result = runner_open (options.backend, device_threads[i], &devices[i]);
+    result = runner_open (options.backend, device_threads[i], device_bands[i],
+        &devices[i]);
   if (result == TEST_PASSED)
     result = walk (seed);
   for (guint i = 0; i < N_DEVICES; i++)

@@ -21,10 +21,11 @@ cannot_run_here (const GError * error)
 }
 
 int
-runner_open (const gchar * name, guint n_threads, ConvolveDevice ** device)
+runner_open (const gchar * name, guint n_threads, guint bands,
+    ConvolveDevice ** device)
 {
   ConvolveOpenOptions open = {.device_id = -1,.n_threads = n_threads,
-    .frames_in_flight = 1
+    .frames_in_flight = 1,.bands = bands
   };
   g_autoptr (GError) error = NULL;
 

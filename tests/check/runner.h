@@ -8,7 +8,7 @@
 G_BEGIN_DECLS
 
 /* TEST_PASSED with *device set, TEST_SKIPPED with the reason printed where the backend cannot run on this machine. */
-int runner_open (const gchar * backend, guint n_threads, ConvolveDevice ** device);
+int runner_open (const gchar * backend, guint n_threads, guint bands, ConvolveDevice ** device);
 gboolean runner_filter (ConvolveDevice * device, const GstVideoInfo * info, const ConvolveSettings * settings,
     gboolean fields, const RandomFrame * in, const RandomFrame * out, GError ** error);
 

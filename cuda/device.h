@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An opened CUDA device: its context, its streams, its compiled kernels. */
+#pragma once
+
+#include "core/backend.h"
+#include "driver.h"
+#include "kernels/variants.h"
+#include "staging.h"
+
+G_BEGIN_DECLS
+
+#define CUDA_MAX_JOBS 8
+
+/* A primary context for as long as somebody holds it: page-locked memory may outlive the device that made it. */
+typedef struct {
+  gint ref_count;               /* atomic */
+  CUdevice device;
+  CUcontext context;
+} CudaPrimary;
+
+typedef struct {
+  guint id;                     /* index in the list of variants */
+  const gchar *name;
+  guint8 route, samples, terms, taps;
+} CudaVariant;
+
+/* All variants, in the order of variants.h; *n is their number. */
+const CudaVariant *cuda_variant_list (guint * n);
+
+#define CUDA_VARIANT_ID(name, ...) CUDA_VARIANT_##name,
+enum { CONVOLVE_VARIANTS (CUDA_VARIANT_ID) CUDA_N_VARIANTS };
+
+#define CUDA_SOURCE_ID(name) CUDA_SOURCE_##name,
+enum { CONVOLVE_SOURCES (CUDA_SOURCE_ID) CUDA_N_SOURCES };
+
+typedef struct {
+  ConvolveDevice parent;
+  CUdevice id;
+  CUcontext context;            /* the primary one, or a neighbour's */
+  gboolean context_is_own;
+  CudaPrimary *primary;         /* NULL with a neighbour's context, until host memory is asked for */
+  CUstream up, compute, down;
+  CUmodule module[CUDA_N_SOURCES];
+  CUfunction function[CUDA_N_VARIANTS];
+  guint shared_bytes[CUDA_N_VARIANTS];  /* dynamic shared memory that a block of the variant may have */
+  guint n_multiprocessors;
+  guint frames_in_flight, bands;        /* as in ConvolveOpenOptions */
+  GPtrArray *programs;          /* CudaProgram: those that live; not owned */
+  CudaCopier copier;
+  guint64 last_job;
+  ConvolveStats stats;
+  gchar *name;
+} CudaDevice;
+
+/* A context made current for a scope: CudaScope scope = { 0 } declared with g_auto is left at its end. */
+typedef struct {
+  gboolean entered;
+} CudaScope;
+
+gboolean cuda_scope_enter (CudaScope * scope, CUcontext context, GError ** error);
+/* The same for cleaning up. */
+gboolean cuda_scope_enter_to_free (CudaScope * scope, CUcontext context);
+void cuda_scope_leave (CudaScope * scope);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CudaScope, cuda_scope_leave)
+
+CudaDevice *cuda_device_open (const ConvolveOpenOptions * options, GError ** error);
+/* Nobody may use the device or its programs any more. */
+void cuda_device_close (CudaDevice * device);
+
+gpointer cuda_device_host_alloc (CudaDevice * device, gsize size, gpointer * owner, GError ** error);
+void cuda_device_host_free (gpointer owner, gpointer memory);
+
+/* module.c; with the context current */
+gboolean cuda_device_load_modules (CudaDevice * device, GError ** error);
+void cuda_device_unload_modules (CudaDevice * device);
+
+G_END_DECLS

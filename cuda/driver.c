@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Loads the CUDA driver, and turns its results into errors that say what to
+ * do. */
+#include "config.h"
+
+#include <gmodule.h>
+#include <pthread.h>
+
+#include "core/matrix.h"
+#include "driver.h"
+
+#define DRIVER_LIBRARY "libcuda.so.1"
+
+CuTable convolve_cu;
+
+static GMutex load_mutex;
+static GModule *library;        /* never closed */
+static gboolean initialised;    /* cuInit went well, and the version fits */
+/* CUDA_SUCCESS; or the fault after which the driver is of no use any more to
+ * this process; or CUDA_ERROR_NOT_INITIALIZED in the child of a fork. */
+static gint call_barrier;
+
+/* ---- causes ---- */
+
+typedef struct
+{
+  CUresult result;
+  ConvolveError code;
+  gboolean for_good;            /* nothing works after it in this process */
+  const gchar *advice;
+} Cause;
+
+#define RESTART "the GPU's state is lost for this process: restart the process"
+
+/* Numbers stand for names that older toolkits do not have: tensor memory leak,
+ * external device, MPS client terminated, contained memory error. */
+static const Cause causes[] = {
+  {CUDA_ERROR_STUB_LIBRARY, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "the CUDA toolkit's stub library was found in place of the driver: "
+        "take the stubs folder out of the library path"},
+  {CUDA_ERROR_NO_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "no CUDA device is visible: look at nvidia-smi and "
+        "CUDA_VISIBLE_DEVICES"},
+  {CUDA_ERROR_INVALID_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "there is no such device: look at cuda-device-id"},
+  {CUDA_ERROR_DEVICE_UNAVAILABLE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "another process owns the GPU (exclusive compute mode)"},
+  {CUDA_ERROR_SYSTEM_NOT_READY, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "the system's GPU services are not ready yet: check that the fabric "
+        "manager or its like runs"},
+  {CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "the driver library and the kernel module are of different versions: "
+        "reboot after a driver update"},
+  {CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "the forward compatibility library in use does not support this GPU: "
+        "remove it or update the driver"},
+  {CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "the driver is too old: update it"},
+  {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "the driver is older than the toolkit that made this plugin's GPU "
+        "code: update it"},
+  {CUDA_ERROR_NO_BINARY_FOR_GPU, CONVOLVE_ERROR_NO_DEVICE, FALSE,
+      "this plugin has no code for this GPU: build it with its "
+        "architecture in the option cuda-arch"},
+  {CUDA_ERROR_OUT_OF_MEMORY, CONVOLVE_ERROR_NO_MEMORY, FALSE,
+      "the GPU's memory, or page-locked memory, has run out"},
+  {CUDA_ERROR_ECC_UNCORRECTABLE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_INVALID_ADDRESS_SPACE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_ILLEGAL_ADDRESS, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_ASSERT, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_LAUNCH_TIMEOUT, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_HARDWARE_STACK_ERROR, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_ILLEGAL_INSTRUCTION, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_MISALIGNED_ADDRESS, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_INVALID_PC, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_LAUNCH_FAILED, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {(CUresult) 721, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {(CUresult) 911, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {(CUresult) 810, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {(CUresult) 226, CONVOLVE_ERROR_LOST, TRUE, RESTART},
+  {CUDA_ERROR_CONTEXT_IS_DESTROYED, CONVOLVE_ERROR_LOST, FALSE,
+      "the context that this element shared was destroyed"},
+  {CUDA_ERROR_DEINITIALIZED, CONVOLVE_ERROR_LOST, TRUE,
+      "the driver is shutting down"},
+};
+
+static const Cause *
+find_cause (CUresult result)
+{
+  static const Cause other = { 0, CONVOLVE_ERROR_FAILED, FALSE, NULL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (causes); i++)
+    if (causes[i].result == result)
+      return &causes[i];
+  return &other;
+}
+
+/* ---- calls ---- */
+
+CUresult
+convolve_cu_may_call (void)
+{
+  return (CUresult) g_atomic_int_get (&call_barrier);
+}
+
+CUresult
+convolve_cu_result (CUresult result, const gchar * call)
+{
+  if (result == CUDA_SUCCESS)
+    return result;
+  g_debug ("%s gave error %d", call, result);
+  if (find_cause (result)->for_good)
+    g_atomic_int_compare_and_exchange (&call_barrier, CUDA_SUCCESS, result);
+  return result;
+}
+
+gboolean
+convolve_cu_check (CUresult result, const gchar * call, GError ** error)
+{
+  const gchar *name = NULL, *text = NULL;
+  const Cause *cause;
+
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+  /* Both only look up tables, and so may be asked after any fault. */
+  if (convolve_cu.cuGetErrorName != NULL)
+    convolve_cu.cuGetErrorName (result, &name);
+  if (convolve_cu.cuGetErrorString != NULL)
+    convolve_cu.cuGetErrorString (result, &text);
+  cause = find_cause (result);
+  g_set_error (error, CONVOLVE_ERROR, cause->code,
+      "%s%s%s failed with error %d, %s (%s)",
+      cause->advice != NULL ? cause->advice : "",
+      cause->advice != NULL ? "; " : "", call, result,
+      name != NULL ? name : "unknown to this driver",
+      text != NULL ? text : "no description");
+  return FALSE;
+}
+
+static void
+forbid_calls_in_child (void)
+{
+  g_atomic_int_set (&call_barrier, CUDA_ERROR_NOT_INITIALIZED);
+}
+
+gboolean
+convolve_cu_usable (GError ** error)
+{
+  CUresult barrier = convolve_cu_may_call ();
+
+  if (barrier == CUDA_SUCCESS)
+    return TRUE;
+  if (barrier == CUDA_ERROR_NOT_INITIALIZED) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE,
+        "this process was forked from one that uses CUDA, and so cannot use "
+        "it: start a new process, or use backend=cpu");
+    return FALSE;
+  }
+  return convolve_cu_check (barrier, "an earlier call", error);
+}
+
+/* ---- loading ---- */
+
+static gboolean
+resolve_symbols (GError ** error)
+{
+  const gchar *missing = NULL;
+
+#define CU_RESOLVE(name) \
+  if (!g_module_symbol (library, CU_STRING (name), \
+          (gpointer *) & convolve_cu.name)) \
+    convolve_cu.name = NULL;
+#define CU_REQUIRE(name) \
+  CU_RESOLVE (name) \
+  if (convolve_cu.name == NULL && missing == NULL) \
+    missing = CU_STRING (name);
+  CU_CORE (CU_REQUIRE);
+  CU_OPTIONAL (CU_RESOLVE);
+#undef CU_RESOLVE
+#undef CU_REQUIRE
+  if (missing == NULL)
+    return TRUE;
+  g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE,
+      "the CUDA driver is too old, it has no function %s: update it to one "
+      "for CUDA %d.%d", missing, CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+  return FALSE;
+}
+
+/* Machine code of a toolkit runs on drivers of the toolkit's major version and
+ * on later ones. */
+static gboolean
+check_version (GError ** error)
+{
+  int version = 0;
+
+  if (!CU_CHECK (error, cuDriverGetVersion, &version))
+    return FALSE;
+  if (version / 1000 >= CUDA_VERSION / 1000)
+    return TRUE;
+  g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE,
+      "the driver supports CUDA %d.%d, but this plugin's GPU code was made "
+      "with CUDA %d.%d: update the driver, or build the plugin with an older "
+      "toolkit", version / 1000, version % 1000 / 10, CUDA_VERSION / 1000,
+      CUDA_VERSION % 1000 / 10);
+  return FALSE;
+}
+
+static gboolean
+load_locked (GError ** error)
+{
+  if (initialised)
+    return convolve_cu_usable (error);
+  if (library == NULL) {
+    library = g_module_open (DRIVER_LIBRARY,
+        G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    if (library == NULL) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE,
+          "there is no CUDA driver on this machine (%s)", g_module_error ());
+      return FALSE;
+    }
+  }
+  if (!resolve_symbols (error) || !CU_CHECK (error, cuInit, 0)
+      || !check_version (error))
+    return FALSE;
+  pthread_atfork (NULL, NULL, forbid_calls_in_child);
+  initialised = TRUE;
+  return TRUE;
+}
+
+gboolean
+convolve_cu_load (GError ** error)
+{
+  gboolean ok;
+
+  g_mutex_lock (&load_mutex);
+  ok = load_locked (error);
+  g_mutex_unlock (&load_mutex);
+  return ok;
+}

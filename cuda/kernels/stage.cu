@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The staged route: one step at a time over float pictures in scratch memory. It trades memory traffic for generality: any
+ * number of taps, iterations, colours weighted by alpha, and pairs of floats where one is not enough. What each step
+ * computes is said in params.h. A thread makes a pixel with all its values. */
+#include "pixel.cuh"
+#include "wide.cuh"
+
+#define MAX_VALUES 5
+
+/* A float picture: K values a pixel. */
+template <typename A>
+__device__ inline A
+value_at (uint64_t picture, const ConvolveStage &s, int values, int x, int y, int c)
+{
+  return A::load (reinterpret_cast<const float *> (picture), ((size_t) y * s.picture.width + x) * values + c);
+}
+
+template <typename A>
+__device__ inline void
+put (uint64_t picture, const ConvolveStage &s, int values, int x, int y, int c, A v)
+{
+  v.store (reinterpret_cast<float *> (picture), ((size_t) y * s.picture.width + x) * values + c);
+}
+
+__device__ inline int
+values_of (const ConvolveStage &s)
+{
+  return s.picture.n_components + (s.weighted ? 1 : 0);
+}
+
+/* Does value c count as colour x alpha? */
+__device__ inline bool
+multiplied (const ConvolveStage &s, int c)
+{
+  return s.weighted && c < s.picture.n_components && !(s.straight >> c & 1);
+}
+
+__device__ inline uint32_t
+alpha_sample (const ConvolveStage &s, int x, int y)
+{
+  const uint8_t *at = reinterpret_cast<const uint8_t *> (s.alpha) + (ptrdiff_t) y * s.alpha_stride +
+      (size_t) x * s.alpha_step + s.alpha_at;
+  uint32_t w;
+
+  if (s.alpha_store == CONVOLVE_STORE_U8)
+    w = __ldg (at);
+  else if (s.alpha_store == CONVOLVE_STORE_U16)
+    w = __ldg (at + s.alpha_swap) | __ldg (at + 1 - s.alpha_swap) << 8;
+  else
+    w = __ldg (at) | __ldg (at + 1) << 8 | __ldg (at + 2) << 16 | (uint32_t) __ldg (at + 3) << 24;
+  return w >> s.alpha_shift & ((1u << s.alpha_depth) - 1);
+}
+
+/* The mean of the alpha samples that pixel (x, y) covers. */
+template <typename A>
+__device__ inline A
+alpha_mean (const ConvolveStage &s, int x, int y)
+{
+  int x0 = x << s.alpha_w_sub, x1 = min ((x + 1) << s.alpha_w_sub, s.alpha_width);
+  int y0 = y << s.alpha_h_sub, y1 = min ((y + 1) << s.alpha_h_sub, s.alpha_height);
+  uint32_t sum = 0;
+
+  for (int j = y0; j < y1; j++)
+    for (int i = x0; i < x1; i++)
+      sum += alpha_sample (s, i, j);
+  return divide (A::of ((float) sum), A::of ((float) max ((x1 - x0) * (y1 - y0), 1)));
+}
+
+/* The same of a float picture of one value a pixel. */
+template <typename A>
+__device__ inline A
+float_alpha_mean (const ConvolveStage &s, int x, int y)
+{
+  int x0 = x << s.alpha_w_sub, x1 = min ((x + 1) << s.alpha_w_sub, s.alpha_width);
+  int y0 = y << s.alpha_h_sub, y1 = min ((y + 1) << s.alpha_h_sub, s.alpha_height);
+  A sum = A::of (0.f);
+
+  for (int j = y0; j < y1; j++)
+    for (int i = x0; i < x1; i++)
+      sum = sum + A::load (reinterpret_cast<const float *> (s.alpha), (size_t) j * s.alpha_width + i);
+  return divide (sum, A::of ((float) max ((x1 - x0) * (y1 - y0), 1)));
+}
+
+template <typename A, int N>
+__device__ inline void
+load_stage (const ConvolveStage &s, int x, int y)
+{
+  const ConvolveLaunchPicture &p = s.picture;
+  int q[N], values = values_of (s);
+
+  load_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) y * p.src_stride, x, q);
+#pragma unroll
+  for (int c = 0; c < N; c++)
+    put (s.out, s, values, x, y, c, A::of ((float) q[c]));
+  if (s.weighted)
+    put (s.out, s, values, x, y, N, alpha_mean<A> (s, x, y));
+}
+
+/* Adds w x the pixel at (x, y), which may be outside, to acc. */
+template <typename A>
+__device__ inline void
+add_pixel (const ConvolveStage &s, int values, int x, int y, bool multiply, A factor, A w, A (&acc)[MAX_VALUES])
+{
+  int row = border_index (s.border, y, s.picture.height), column = border_index (s.border, x, s.picture.width);
+  bool inside = row >= 0 && column >= 0;
+  A alpha = A::of (1.f);
+
+  if (s.weighted)
+    alpha = inside ? value_at<A> (s.in, s, values, column, row, values - 1) : number<A> (s.edge[values - 1]);
+#pragma unroll
+  for (int c = 0; c < MAX_VALUES; c++) {
+    if (c >= values)
+      break;
+
+    A v = inside ? value_at<A> (s.in, s, values, column, row, c) : number<A> (s.edge[c]) * factor;
+
+    if (multiplied (s, c) && (multiply || !inside))
+      v = v * alpha;
+    acc[c] = multiply_add (w, v, acc[c]);
+  }
+}
+
+template <typename A>
+__device__ inline void
+put_all (const ConvolveStage &s, int values, int x, int y, const A (&acc)[MAX_VALUES])
+{
+#pragma unroll
+  for (int c = 0; c < MAX_VALUES; c++)
+    if (c < values)
+      put (s.out, s, values, x, y, c, acc[c]);
+}
+
+template <typename A>
+__device__ inline void
+clear (A (&acc)[MAX_VALUES])
+{
+#pragma unroll
+  for (int c = 0; c < MAX_VALUES; c++)
+    acc[c] = A::of (0.f);
+}
+
+template <typename A>
+__device__ inline void
+rows_stage (const ConvolveStage &s, int x, int y)
+{
+  const float *w = reinterpret_cast<const float *> (s.weights);
+  int values = values_of (s);
+  A acc[MAX_VALUES];
+
+  clear (acc);
+  for (int i = 0; i < s.nx; i++)
+    add_pixel (s, values, x + i - s.ax, y, true, A::of (1.f), A::load (w, i), acc);
+  put_all (s, values, x, y, acc);
+}
+
+template <typename A>
+__device__ inline void
+columns_stage (const ConvolveStage &s, int x, int y)
+{
+  const float *w = reinterpret_cast<const float *> (s.weights);
+  int values = values_of (s);
+  A acc[MAX_VALUES], sum = number<A> (s.sum);
+
+  clear (acc);
+  for (int j = 0; j < s.ny; j++)
+    add_pixel (s, values, x, y + j - s.ay, false, sum, A::load (w, j), acc);
+  put_all (s, values, x, y, acc);
+}
+
+/* Each row of the matrix sums apart, which keeps the rounding of thousands of taps small. */
+template <typename A>
+__device__ inline void
+matrix_stage (const ConvolveStage &s, int x, int y)
+{
+  const float *w = reinterpret_cast<const float *> (s.weights);
+  int values = values_of (s);
+  A acc[MAX_VALUES], part[MAX_VALUES];
+
+  clear (acc);
+  for (int j = 0; j < s.ny; j++) {
+    clear (part);
+    for (int i = 0; i < s.nx; i++)
+      add_pixel (s, values, x + i - s.ax, y + j - s.ay, true, A::of (1.f), A::load (w, (size_t) j * s.nx + i), part);
+#pragma unroll
+    for (int c = 0; c < MAX_VALUES; c++)
+      acc[c] = acc[c] + part[c];
+  }
+  put_all (s, values, x, y, acc);
+}
+
+/* The combined value of component c; keep says that it is to stay as it was. */
+template <typename A>
+__device__ inline A
+combined (const ConvolveStage &s, int values, int x, int y, int c, A divisor, bool &keep)
+{
+  A t = value_at<A> (s.in, s, values, x, y, c);
+
+  if (s.combine == CONVOLVE_DO_UNSHARP) {
+    A before = value_at<A> (s.before, s, values, x, y, c), d = before - t, limit = number<A> (s.threshold[c]);
+    A over = (d.top () < 0.f ? A::of (0.f) - d : d) - limit;
+
+    return over.top () > 0.f ? multiply_add (number<A> (s.amount), d, before) : before;
+  }
+  if (s.second) {
+    A u = value_at<A> (s.second, s, values, x, y, c);
+
+    t = s.combine == CONVOLVE_DO_MAGNITUDE ? root (t * t + u * u) : t + u;
+  }
+  if (multiplied (s, c)) {
+    keep = !(divisor.top () > 0.f);
+    if (!keep)
+      t = divide (number<A> (s.sum) * t, divisor);
+  }
+  return t;
+}
+
+template <typename A, int N>
+__device__ inline void
+finish_stage (const ConvolveStage &s, int x, int y)
+{
+  const ConvolveLaunchPicture &p = s.picture;
+  int values = values_of (s), q[N];
+  A divisor = A::of (1.f);
+
+  if (s.weighted) {
+    divisor = value_at<A> (s.in, s, values, x, y, N);
+    if (s.second)
+      divisor = divisor + value_at<A> (s.second, s, values, x, y, N);
+  }
+#pragma unroll
+  for (int c = 0; c < N; c++) {
+    const ConvolveLaunchComponent &k = p.component[c];
+    bool keep = k.action == CONVOLVE_DO_COPY;
+    A r = A::of (k.fill);
+
+    if (k.action == CONVOLVE_DO_FILTER)
+      r = multiply_add (number<A> (s.gain[c]), combined (s, values, x, y, c, divisor, keep), number<A> (s.offset[c]));
+    if (keep)
+      r = value_at<A> (s.before, s, values, x, y, c);
+    q[c] = k.action == CONVOLVE_DO_COPY ? round_clamped (r, 0.f, (float) ((1u << k.depth) - 1)) :
+        k.action == CONVOLVE_DO_FILL ? (int) k.fill : round_clamped (r, k.lo, k.hi);
+    if (!s.last)
+      put (s.out, s, values, x, y, c, r);
+  }
+  if (s.last)
+    store_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t) y * p.dst_stride, x, q);
+  else if (s.weighted)
+    put (s.out, s, values, x, y, N, s.alpha_filtered == 2 ? float_alpha_mean<A> (s, x, y) :
+        s.alpha_filtered ? divisor : value_at<A> (s.before, s, values, x, y, N));
+}
+
+template <typename F>
+__device__ inline void
+each_pixel (const ConvolveStage &s, F f)
+{
+  size_t pixels = (size_t) s.picture.width * s.picture.height;
+
+  for (size_t i = blockIdx.x * (size_t) blockDim.x + threadIdx.x; i < pixels; i += (size_t) gridDim.x * blockDim.x)
+    f ((int) (i % s.picture.width), (int) (i / s.picture.width));
+}
+
+#define BY_COMPONENTS(STAGE)                                                                    \
+  switch (s.picture.n_components) {                                                             \
+    case 1:                                                                                     \
+      STAGE<A, 1> (s, x, y);                                                                    \
+      break;                                                                                    \
+    case 2:                                                                                     \
+      STAGE<A, 2> (s, x, y);                                                                    \
+      break;                                                                                    \
+    case 3:                                                                                     \
+      STAGE<A, 3> (s, x, y);                                                                    \
+      break;                                                                                    \
+    default:                                                                                    \
+      STAGE<A, 4> (s, x, y);                                                                    \
+  }
+
+template <int ROUTE, typename A>
+__device__ inline void
+run (const ConvolveStage &s)
+{
+  each_pixel (s, [&] (int x, int y) {
+    if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_LOAD) {
+      BY_COMPONENTS (load_stage)
+    } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_ROWS) {
+      rows_stage<A> (s, x, y);
+    } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_COLUMNS) {
+      columns_stage<A> (s, x, y);
+    } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_MATRIX) {
+      matrix_stage<A> (s, x, y);
+    } else {
+      BY_COMPONENTS (finish_stage)
+    }
+  });
+}
+
+template <int SAMPLES> struct Arithmetic {
+  using type = Single;
+};
+template <> struct Arithmetic<CONVOLVE_SAMPLES_WIDE> {
+  using type = Pair;
+};
+
+#define KERNEL(name, source, route, samples, terms, taps)                                       \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2)                      \
+  name (const __grid_constant__ ConvolveStage stage)                                            \
+  {                                                                                             \
+    run<CONVOLVE_ROUTE_##route, Arithmetic<CONVOLVE_SAMPLES_##samples>::type> (stage);          \
+  }
+CONVOLVE_VARIANTS_STAGE (KERNEL)

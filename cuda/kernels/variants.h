@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The one list of compiled kernels. The .cu files instantiate from it, module.c looks up from it, the backend chooses
+ * from it, the simulated device, the tests and the benchmarks walk it: a kernel cannot exist unloaded or untested.
+ *
+ * X (name, source, route, samples, terms, taps):
+ *   name     the GPU function, also the word in plans and logs
+ *   source   the .cu file, and the fatbin of that name
+ *   route    STENCIL    one thread a pixel, straight from memory: the baseline of tests and benchmarks
+ *            SEPARABLE  rows and columns in one pass over the frame
+ *            MATRIX     a whole matrix from a shared-memory tile
+ *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot
+ *   samples  U8, U16: components side by side, native byte order; ANY: everything else (packed 4:2:2, 10:10:10:2,
+ *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
+ *   terms    terms that it sums or combines
+ *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
+ *            the host); 0: any, told by the launch (weights in device memory) */
+#ifndef CONVOLVE_CUDA_VARIANTS_H
+#define CONVOLVE_CUDA_VARIANTS_H
+
+#define CONVOLVE_VARIANTS_STENCIL(X) \
+  X (stencil, stencil, STENCIL, ANY, 2, 0)
+
+#define CONVOLVE_VARIANTS_SEPARABLE(X) \
+  X (separable_u8_t1_n3, separable, SEPARABLE, U8, 1, 3) \
+  X (separable_u8_t1_n5, separable, SEPARABLE, U8, 1, 5) \
+  X (separable_u8_t1_n7, separable, SEPARABLE, U8, 1, 7) \
+  X (separable_u8_t1_n9, separable, SEPARABLE, U8, 1, 9) \
+  X (separable_u8_t1, separable, SEPARABLE, U8, 1, 0) \
+  X (separable_u8_t2_n3, separable, SEPARABLE, U8, 2, 3) \
+  X (separable_u8_t2, separable, SEPARABLE, U8, 2, 0) \
+  X (separable_u16_t1_n3, separable, SEPARABLE, U16, 1, 3) \
+  X (separable_u16_t1_n5, separable, SEPARABLE, U16, 1, 5) \
+  X (separable_u16_t1_n7, separable, SEPARABLE, U16, 1, 7) \
+  X (separable_u16_t1_n9, separable, SEPARABLE, U16, 1, 9) \
+  X (separable_u16_t1, separable, SEPARABLE, U16, 1, 0) \
+  X (separable_u16_t2_n3, separable, SEPARABLE, U16, 2, 3) \
+  X (separable_u16_t2, separable, SEPARABLE, U16, 2, 0) \
+  X (separable_any_t1, separable, SEPARABLE, ANY, 1, 0) \
+  X (separable_any_t2, separable, SEPARABLE, ANY, 2, 0)
+
+#define CONVOLVE_VARIANTS_MATRIX(X) \
+  X (matrix_u8_t1_n3, matrix, MATRIX, U8, 1, 3) \
+  X (matrix_u8_t1_n5, matrix, MATRIX, U8, 1, 5) \
+  X (matrix_u8_t1_n7, matrix, MATRIX, U8, 1, 7) \
+  X (matrix_u8_t1, matrix, MATRIX, U8, 1, 0) \
+  X (matrix_u8_t2_n3, matrix, MATRIX, U8, 2, 3) \
+  X (matrix_u8_t2, matrix, MATRIX, U8, 2, 0) \
+  X (matrix_u16_t1_n3, matrix, MATRIX, U16, 1, 3) \
+  X (matrix_u16_t1_n5, matrix, MATRIX, U16, 1, 5) \
+  X (matrix_u16_t1_n7, matrix, MATRIX, U16, 1, 7) \
+  X (matrix_u16_t1, matrix, MATRIX, U16, 1, 0) \
+  X (matrix_u16_t2_n3, matrix, MATRIX, U16, 2, 3) \
+  X (matrix_u16_t2, matrix, MATRIX, U16, 2, 0) \
+  X (matrix_any_t1, matrix, MATRIX, ANY, 1, 0) \
+  X (matrix_any_t2, matrix, MATRIX, ANY, 2, 0)
+
+#define CONVOLVE_VARIANTS_STAGE(X) \
+  X (stage_load, stage, STAGE_LOAD, FLOAT, 1, 0) \
+  X (stage_rows, stage, STAGE_ROWS, FLOAT, 1, 0) \
+  X (stage_columns, stage, STAGE_COLUMNS, FLOAT, 1, 0) \
+  X (stage_matrix, stage, STAGE_MATRIX, FLOAT, 1, 0) \
+  X (stage_finish, stage, STAGE_FINISH, FLOAT, 2, 0) \
+  X (stage_load_wide, stage, STAGE_LOAD, WIDE, 1, 0) \
+  X (stage_rows_wide, stage, STAGE_ROWS, WIDE, 1, 0) \
+  X (stage_columns_wide, stage, STAGE_COLUMNS, WIDE, 1, 0) \
+  X (stage_matrix_wide, stage, STAGE_MATRIX, WIDE, 1, 0) \
+  X (stage_finish_wide, stage, STAGE_FINISH, WIDE, 2, 0)
+
+#define CONVOLVE_VARIANTS(X) \
+  CONVOLVE_VARIANTS_STENCIL (X) \
+  CONVOLVE_VARIANTS_SEPARABLE (X) \
+  CONVOLVE_VARIANTS_MATRIX (X) \
+  CONVOLVE_VARIANTS_STAGE (X)
+
+/* The sources, each a fatbin of its own. */
+#define CONVOLVE_SOURCES(X) X (stencil) X (separable) X (matrix) X (stage)
+
+enum {
+  CONVOLVE_ROUTE_STENCIL,
+  CONVOLVE_ROUTE_SEPARABLE,
+  CONVOLVE_ROUTE_MATRIX,
+  CONVOLVE_ROUTE_STAGE_LOAD,
+  CONVOLVE_ROUTE_STAGE_ROWS,
+  CONVOLVE_ROUTE_STAGE_COLUMNS,
+  CONVOLVE_ROUTE_STAGE_MATRIX,
+  CONVOLVE_ROUTE_STAGE_FINISH,
+};
+
+enum {
+  CONVOLVE_SAMPLES_U8,
+  CONVOLVE_SAMPLES_U16,
+  CONVOLVE_SAMPLES_ANY,
+  CONVOLVE_SAMPLES_FLOAT,
+  CONVOLVE_SAMPLES_WIDE,
+};
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The fused launches: addresses, rows and blocks of a band. */
+#include "config.h"
+
+#include <string.h>
+
+#include "program.h"
+
+/* Blocks of the looping kernels, for each multiprocessor: enough to fill it
+ * twice. */
+#define LOOP_BLOCKS 16
+/* Tasks that the separable kernel has at least, for each multiprocessor,
+ * before tasks grow: a task filters its first rows along x once more than a
+ * taller one would. */
+#define MIN_TASKS 8
+#define MAX_TASK_ROWS 1024
+
+/* ---- shared memory ---- */
+
+static void
+set_box (const ConvolveLaunchSet * set, guint * nx, guint * ny)
+{
+  guint left = 0, right = 0, above = 0, below = 0;
+
+  for (guint t = 0; t < set->n_terms; t++) {
+    const ConvolveLaunchTerm *term = &set->term[t];
+
+    left = MAX (left, term->ax);
+    above = MAX (above, term->ay);
+    right = MAX (right, (guint) term->nx - term->ax);
+    below = MAX (below, (guint) term->ny - term->ay);
+  }
+  *nx = left + right;
+  *ny = above + below;
+}
+
+guint
+cuda_launch_shared_bytes (const CudaVariant * variant,
+    const ConvolveLaunch * launch)
+{
+  guint most = 0;
+
+  for (guint i = 0; i < launch->n_pictures; i++) {
+    const ConvolveLaunchPicture *p = &launch->picture[i];
+    guint nx, ny, bytes = 0;
+
+    set_box (&launch->set[p->weights], &nx, &ny);
+    if (variant->route == CONVOLVE_ROUTE_SEPARABLE) {
+      bytes = convolve_separable_shared_bytes (p->n_components, nx, ny,
+          variant->terms);
+    } else if (variant->route == CONVOLVE_ROUTE_MATRIX) {
+      if (variant->taps == 0) {
+        nx = MIN (nx, CONVOLVE_MATRIX_PIECE_COLUMNS);
+        ny = MIN (ny, CONVOLVE_MATRIX_PIECE_ROWS);
+      }
+      bytes = convolve_matrix_shared_bytes (p->n_components, nx, ny,
+          variant->terms);
+    }
+    most = MAX (most, bytes);
+  }
+  return most;
+}
+
+/* ---- geometry ---- */
+
+static guint
+divide_up (guint64 a, guint b)
+{
+  return (a + b - 1) / b;
+}
+
+/* Rows of a separable task: as many as leave enough tasks for the device. */
+static guint
+choose_task_rows (const CudaDevice * device, const ConvolveLaunch * launch)
+{
+  guint64 tasks = 0;
+  guint rows = CONVOLVE_STEP_ROWS;
+
+  for (guint i = 0; i < launch->n_pictures; i++) {
+    const ConvolveLaunchPicture *p = &launch->picture[i];
+
+    tasks += (guint64) divide_up (p->width,
+        CONVOLVE_WARP_PIXELS (p->n_components))
+        * divide_up (p->row_end - p->row_begin, CONVOLVE_STEP_ROWS);
+  }
+  while (tasks > 2 * MIN_TASKS * (guint64) device->n_multiprocessors
+      && rows < MAX_TASK_ROWS) {
+    tasks /= 2;
+    rows *= 2;
+  }
+  return rows;
+}
+
+/* Numbers the blocks of all pictures. */
+static guint
+count_task_blocks (const CudaDevice * device, const CudaVariant * variant,
+    ConvolveLaunch * launch)
+{
+  guint task_rows = variant->route == CONVOLVE_ROUTE_SEPARABLE ?
+      choose_task_rows (device, launch) : CONVOLVE_STEP_ROWS;
+  guint n = 0;
+
+  for (guint i = 0; i < launch->n_pictures; i++) {
+    ConvolveLaunchPicture *p = &launch->picture[i];
+
+    p->task_rows = task_rows;
+    p->first_block = n;
+    p->blocks_x = divide_up (p->width, CONVOLVE_WARP_PIXELS (p->n_components));
+    p->blocks_y = divide_up (p->row_end - p->row_begin, task_rows);
+    n += p->blocks_x * p->blocks_y;
+  }
+  return n;
+}
+
+static guint
+count_loop_blocks (const CudaDevice * device, const ConvolveLaunch * launch)
+{
+  guint64 most = 0;
+
+  for (guint i = 0; i < launch->n_pictures; i++) {
+    const ConvolveLaunchPicture *p = &launch->picture[i];
+
+    most = MAX (most, (guint64) p->width * (p->row_end - p->row_begin));
+  }
+  return MIN (divide_up (most, CONVOLVE_BLOCK_THREADS),
+      LOOP_BLOCKS * device->n_multiprocessors);
+}
+
+/* ---- launches ---- */
+
+/* Whether all rows of the picture may be accessed in the widest way. */
+static gboolean
+is_aligned (const ConvolveLaunchPicture * p)
+{
+  static const guint8 byte_alignment[] = { 1, 4, 4, 1, 4 };
+  static const guint8 word_alignment[] = { 1, 2, 4, 2, 8 };
+  guint64 mask = (p->store == CONVOLVE_STORE_U8 ? byte_alignment :
+      word_alignment)[p->n_components] - 1;
+
+  return ((p->src | p->dst | (guint64) (gint64) p->src_stride
+          | (guint64) (gint64) p->dst_stride) & mask) == 0;
+}
+
+gboolean
+cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks,
+    guint shared_bytes, gconstpointer parameters, GError ** error)
+{
+  gpointer list[] = { (gpointer) parameters };
+
+  return CU_CHECK (error, cuLaunchKernel, device->function[variant->id],
+      n_blocks, 1, 1, CONVOLVE_BLOCK_THREADS, 1, 1, shared_bytes,
+      device->compute, list, NULL);
+}
+
+gboolean
+cuda_group_run (CudaProgram * program, const CudaGroup * group,
+    const CudaFrame * in, const CudaFrame * out, const CudaBand * band,
+    GError ** error)
+{
+  CudaDevice *device = cuda_program_device (program);
+  const CudaLaunch *chosen = &group->wide;
+  ConvolveLaunch launch = chosen->launch;
+  gboolean work = FALSE;
+
+  for (guint i = 0; i < group->n_passes; i++) {
+    ConvolveLaunchPicture *p = &launch.picture[i];
+    guint pass = group->pass[i];
+
+    cuda_picture_place (p, &program->parent.plan->pass[pass], in, out);
+    p->row_begin = band->begin[pass];
+    p->row_end = band->end[pass];
+    work |= p->row_begin < p->row_end;
+    if (!is_aligned (p))
+      chosen = &group->any;
+  }
+  if (!work)
+    return TRUE;
+  if (chosen == &group->any) {
+    /* The pictures are the same; the weights lie elsewhere. */
+    launch.weights = chosen->launch.weights;
+    memcpy (launch.set, chosen->launch.set, sizeof (launch.set));
+  }
+  launch.n_blocks = chosen->variant->route == CONVOLVE_ROUTE_STENCIL ?
+      count_loop_blocks (device, &launch) :
+      count_task_blocks (device, chosen->variant, &launch);
+  return cuda_launch (device, chosen->variant, launch.n_blocks,
+      chosen->shared_bytes, &launch, error);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a kernel is told: one struct a launch, shared by the host (C), the kernels (CUDA C) and the simulated device of
+ * the tests. Fixed-width types, no pointers of the host; the size is asserted on both sides. */
+#ifndef CONVOLVE_CUDA_PARAMS_H
+#define CONVOLVE_CUDA_PARAMS_H
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define CONVOLVE_HOST_DEVICE __host__ __device__
+#else
+#define CONVOLVE_HOST_DEVICE
+#endif
+
+/* Pictures a launch can hold: 4 layouts x 2 fields. */
+#define CONVOLVE_LAUNCH_PICTURES 8
+/* Weights that travel inside the launch (they reach the kernel through the constant bank); what does not fit lies in
+ * the program's own device memory. */
+#define CONVOLVE_LAUNCH_WEIGHTS 352
+
+/* How a sample is stored, as the kernels tell them apart. */
+enum {
+  CONVOLVE_STORE_U8,            /* bytes */
+  CONVOLVE_STORE_U16,           /* 16-bit words, value << shift; swapped if swap is set */
+  CONVOLVE_STORE_BITS32,        /* fields of a 32-bit word a pixel */
+};
+
+/* What happens to a component (ConvolveAction's numbers). */
+enum { CONVOLVE_DO_FILTER, CONVOLVE_DO_COPY, CONVOLVE_DO_FILL };
+
+/* How terms combine (ConvolveCombine's numbers). */
+enum { CONVOLVE_DO_SUM, CONVOLVE_DO_MAGNITUDE, CONVOLVE_DO_UNSHARP };
+
+/* Borders: ConvolveBorder's numbers. */
+
+typedef struct {
+  float gain, offset;           /* result = clamp (round (offset + gain x value), lo, hi) */
+  float lo, hi;
+  float edge;                   /* outside the picture with the constant border */
+  float fill;
+  float threshold;              /* unsharp */
+  uint8_t action;               /* CONVOLVE_DO_FILTER ... */
+  uint8_t at;                   /* bytes from the pixel's first byte to the sample's word; 0 for BITS32 */
+  uint8_t shift;                /* bits below the sample in its word */
+  uint8_t depth;                /* bits of the sample */
+} ConvolveLaunchComponent;      /* 32 bytes */
+
+/* One pass of the plan: samples that share a grid. */
+typedef struct {
+  uint64_t src, dst;            /* device addresses of the picture's row 0 */
+  int32_t src_stride, dst_stride;       /* bytes from a row of the picture to its next; may be negative */
+  int32_t width, height;        /* pixels */
+  int32_t row_begin, row_end;   /* the output rows that this launch makes: a band; the border is still the picture's */
+  uint32_t first_block;         /* blocks of this picture are first_block .. first_block + blocks_x * blocks_y - 1 */
+  uint32_t blocks_x, blocks_y;
+  uint8_t store;                /* CONVOLVE_STORE_U8 ... */
+  uint8_t swap;                 /* 16-bit words are in the other byte order */
+  uint8_t pixel_step;           /* bytes from a pixel to the next */
+  uint8_t n_components;
+  uint8_t contiguous;           /* component c lies at c * sample size and pixel_step is all of them: wide access */
+  uint8_t weights;              /* which set of weights (launch.set) */
+  uint16_t task_rows;           /* rows of a block's task: see the geometry below */
+  uint8_t weighted;             /* colours count as much as they are opaque: a sum of k a v, divided by that of k a */
+  uint8_t alpha;                /* weighted: the component that is a, first or last, filtered as it is; one term */
+  uint8_t reserved[2];
+  float sum;                    /* weighted: of the weights; value = sum x (sum of k a v) / (sum of k a), or the input's
+                                 * sample where the divisor is not positive */
+  ConvolveLaunchComponent component[4];
+} ConvolveLaunchPicture;        /* 200 bytes */
+
+/* One term of a set: nx x ny weights (direct, row by row), or nx of the row, then ny of the column (separable). */
+typedef struct {
+  uint32_t first;               /* index of its first weight in launch.weight or in the memory at launch.weights */
+  uint16_t nx, ny;
+  uint16_t ax, ay;              /* anchor */
+} ConvolveLaunchTerm;           /* 12 bytes */
+
+typedef struct {
+  ConvolveLaunchTerm term[2];
+  uint32_t n_terms;
+} ConvolveLaunchSet;            /* 28 bytes */
+
+typedef struct {
+  ConvolveLaunchPicture picture[CONVOLVE_LAUNCH_PICTURES];
+  ConvolveLaunchSet set[4];     /* distinct subsamplings have sets of their own */
+  uint64_t weights;             /* variants of any taps: device address of all weights, as float; else 0 */
+  float amount;                 /* unsharp */
+  uint32_t n_pictures;
+  uint32_t n_blocks;            /* blocks of all pictures; the grid may be smaller: blocks then loop */
+  uint8_t combine;              /* CONVOLVE_DO_SUM ... */
+  uint8_t border;
+  uint8_t separable;            /* terms are rows and columns */
+  uint8_t reserved;
+  float weight[CONVOLVE_LAUNCH_WEIGHTS];
+} ConvolveLaunch;
+
+/* The staged route: samples become float pictures in scratch memory, stages go from one to another, and the last makes
+ * samples again. It does whatever a plan can hold.
+ *
+ * A float picture has width x height pixels of K values, tightly packed, from address in: value c of pixel (x, y) is
+ * float (y x width + x) x K + c. K is picture.n_components, plus one if weighted: the last value is then alpha. Wide
+ * pictures hold two floats a value, hi at 2 i and lo at 2 i + 1, value = hi + lo exactly; so do wide weights. Stages
+ * work on whole pictures (row_begin is 0, row_end is height) and on all K values of a pixel, whatever their action.
+ *
+ *   LOAD      out[c] = the sample of picture.src; weighted: out[n] = the mean of the alpha samples that it covers:
+ *             columns x << alpha_w_sub .. ((x + 1) << alpha_w_sub) - 1, rows likewise, those inside alpha_width x
+ *             alpha_height. Nothing is multiplied here.
+ *   ROWS      out = sum over i < nx of weights[i] x in(x + i - ax, y)
+ *   MATRIX    out = sum over j < ny, i < nx of weights[j x nx + i] x in(x + i - ax, y + j - ay)
+ *             both, weighted: in(...)[c] counts as in[c] x in[n] for c < n where component c is not alpha (bit c of
+ *             straight is clear); straight ones and in[n] count as they are. Outside with the constant border stands
+ *             edge[c] (x edge[n] likewise).
+ *   COLUMNS   out = sum over j < ny of weights[j] x in(x, y + j - ay); nothing is multiplied. Outside with the constant
+ *             border stands what ROWS makes of a row outside: edge[c] (x edge[n] likewise) x sum, sum being that of the
+ *             row's weights.
+ *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
+ *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
+ *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
+ *             kept as with COPY.
+ *             FILTER: r = offset[c] + gain[c] x t; COPY: r = before[c]; FILL: r = fill.
+ *             last: the sample is round (r) to nearest even, limited to lo .. hi (COPY: to 0 .. 2^depth - 1), and
+ *             written to picture.dst. Not last: out[c] = r, unrounded, unlimited; weighted: out[n] is D if
+ *             alpha_filtered is 1; if it is 2, the mean, as in LOAD, of what it covers of the float picture at alpha
+ *             (one value a pixel, alpha_width x alpha_height); else before[n].
+ * before is the picture that this iteration filtered: what LOAD or the FINISH before it wrote. out never overlaps in,
+ * second or before. */
+typedef struct {
+  ConvolveLaunchPicture picture;        /* src: LOAD only; dst: FINISH with last only */
+  uint64_t in, out, second, before;     /* device addresses of float pictures; 0 where there is none */
+  uint64_t weights;             /* device address of this stage's weights */
+  uint64_t alpha;               /* LOAD, weighted: device address of alpha's row 0; FINISH: see there */
+  double gain[4], offset[4], threshold[4];      /* as in picture.component, unrounded */
+  double edge[5];               /* outside with the constant border, for each value of a pixel */
+  double amount, sum;
+  int32_t alpha_stride, alpha_width, alpha_height;
+  uint16_t nx, ny, ax, ay;
+  uint8_t op;                   /* CONVOLVE_STAGE_... */
+  uint8_t combine, border;
+  uint8_t alpha_store, alpha_swap, alpha_step, alpha_at, alpha_shift, alpha_depth;
+  uint8_t alpha_w_sub, alpha_h_sub;
+  uint8_t wide;
+  uint8_t weighted;             /* float pictures carry one more value: alpha */
+  uint8_t straight;             /* weighted: bit c says that component c is not multiplied (it is alpha itself) */
+  uint8_t alpha_filtered;       /* which alpha the next iteration weighs with */
+  uint8_t last;                 /* FINISH makes samples */
+} ConvolveStage;
+
+enum {
+  CONVOLVE_STAGE_LOAD,
+  CONVOLVE_STAGE_ROWS,
+  CONVOLVE_STAGE_COLUMNS,
+  CONVOLVE_STAGE_MATRIX,
+  CONVOLVE_STAGE_FINISH,
+};
+
+/* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------
+ *
+ * Every kernel of this product runs in one-dimensional grids (a picture may be two million rows high) of
+ * CONVOLVE_BLOCK_THREADS threads. stencil and the stages loop: thread t of T takes pixels (stage: see stage.cu) t,
+ * t + T, ... of the rows row_begin .. row_end - 1; any grid size is right for them.
+ *
+ * separable and matrix: a block owns a strip of CONVOLVE_WARP_PIXELS (n_components) pixels and task_rows rows; block b
+ * of a picture is strip b % blocks_x, rows row_begin + (b / blocks_x) * task_rows and on; blocks_y =
+ * ceil ((row_end - row_begin) / task_rows). Blocks
+ * beyond n_blocks end at once; a grid smaller than n_blocks loops. Dynamic shared memory as said by the two
+ * functions below, for the largest term and picture of the launch. */
+#define CONVOLVE_BLOCK_THREADS 256
+#define CONVOLVE_BLOCK_WARPS 8
+/* Rows that a block finishes before it moves on: each of its warps makes CONVOLVE_WARP_ROWS of them. */
+#define CONVOLVE_WARP_ROWS 4
+#define CONVOLVE_STEP_ROWS (CONVOLVE_BLOCK_WARPS * CONVOLVE_WARP_ROWS)
+/* Pixels of a lane and of a warp: four samples a lane, three with three components. */
+#define CONVOLVE_LANE_PIXELS(n) ((n) == 1 ? 4 : (n) == 2 ? 2 : 1)
+#define CONVOLVE_WARP_PIXELS(n) (32 * CONVOLVE_LANE_PIXELS (n))
+/* Lines that a warp loads at once. */
+#define CONVOLVE_WARP_LINES 4
+/* The widest and highest terms that the fused separable route takes; the rest goes through stages. */
+#define CONVOLVE_SEPARABLE_MAX_TAPS 65
+/* The matrix route takes any size: it walks the matrix in pieces of at most this many rows and columns. */
+#define CONVOLVE_MATRIX_PIECE_ROWS 8
+#define CONVOLVE_MATRIX_PIECE_COLUMNS 32
+
+/* Floats of a line of shared memory that holds a strip and the halo of taps pixels: whole 16-byte vectors, and one more
+ * that the last lane may load without using it. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_line_floats (uint32_t n, uint32_t taps)
+{
+  return ((CONVOLVE_WARP_PIXELS (n) + taps - 1) * n + 3) / 4 * 4 + 4;
+}
+
+/* separable: for each warp its lines of the strip and its halo (n components), then for each term a ring of
+ * CONVOLVE_STEP_ROWS + ny - 1 filtered rows, then the weights padded for the sliding window; floats. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_separable_shared_bytes (uint32_t n, uint32_t nx, uint32_t ny, uint32_t n_terms)
+{
+  uint32_t ring = (CONVOLVE_STEP_ROWS + ny - 1) * CONVOLVE_WARP_PIXELS (n) * n;
+
+  return 4 * (CONVOLVE_BLOCK_WARPS * CONVOLVE_WARP_LINES * convolve_line_floats (n, nx) + n_terms * ring +
+      n_terms * (nx + ny + 2 * CONVOLVE_WARP_ROWS));
+}
+
+/* matrix: the tile of the strip, a piece's halo and CONVOLVE_STEP_ROWS rows; then the piece's weights, a row of zeros
+ * before and after; floats. piece_x, piece_y: columns and rows of the largest piece. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_matrix_shared_bytes (uint32_t n, uint32_t piece_x, uint32_t piece_y, uint32_t n_terms)
+{
+  return 4 * (convolve_line_floats (n, piece_x) * (CONVOLVE_STEP_ROWS + piece_y - 1) +
+      n_terms * piece_x * (piece_y + 2 * CONVOLVE_WARP_ROWS));
+}
+
+#if defined(__cplusplus)
+static_assert (sizeof (ConvolveLaunchComponent) == 32, "shared struct");
+static_assert (sizeof (ConvolveLaunch) <= 4096, "kernel parameters are at most 4 KiB");
+static_assert (sizeof (ConvolveStage) <= 4096, "kernel parameters are at most 4 KiB");
+#else
+_Static_assert (sizeof (ConvolveLaunchComponent) == 32, "shared struct");
+_Static_assert (sizeof (ConvolveLaunch) <= 4096, "kernel parameters are at most 4 KiB");
+_Static_assert (sizeof (ConvolveStage) <= 4096, "kernel parameters are at most 4 KiB");
+#endif
+
+#endif

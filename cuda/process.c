@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One frame: bands go up, through the kernels and down, on three streams that
+ * wait for each other by events. Nothing here waits for the device unless the
+ * slot's last job is still at work. */
+#include "config.h"
+
+#include <string.h>
+
+#include "program.h"
+
+/* A frame on its way. */
+typedef struct
+{
+  CudaProgram *program;
+  CudaDevice *device;
+  CudaSlot *slot;
+  const ConvolveFrame *in, *out;
+  CudaFrame device_in, device_out;
+} Flight;
+
+/* ---- places ---- */
+
+static void
+place_frame (const CudaProgram * program, const ConvolveFrame * frame,
+    CUdeviceptr own, CudaFrame * place)
+{
+  for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
+    const CudaPlane *plane = &program->plane[p];
+
+    if (frame->memory == CONVOLVE_MEMORY_DEVICE) {
+      place->data[p] = (CUdeviceptr) (gsize) frame->data[p];
+      place->stride[p] = frame->stride[p];
+    } else {
+      place->data[p] = own + plane->offset;
+      place->stride[p] = plane->pitch;
+    }
+  }
+}
+
+/* Bytes begin .. of the rows of a memory plane that belong to the band,
+ * between the host and the device. The host's first row has the lowest address
+ * only if its stride is positive, and transfers know no negative ones: these
+ * go row by row. */
+static gboolean
+transfer (CUstream stream, gboolean up, guint8 * host, gssize host_stride,
+    CUdeviceptr device, gsize pitch, gsize bytes, guint rows, GError ** error)
+{
+  guint n = host_stride > 0 ? 1 : rows;
+  gsize host_pitch = n == 1 && host_stride > 0 ? (gsize) host_stride : pitch;
+
+  for (guint i = 0; i < n; i++) {
+    CUDA_MEMCPY2D copy = { 0 };
+    guint8 *h = host + i * host_stride;
+    CUdeviceptr d = device + i * pitch;
+
+    copy.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    copy.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    copy.srcHost = up ? h : NULL;
+    copy.dstHost = up ? NULL : h;
+    copy.srcDevice = up ? 0 : d;
+    copy.dstDevice = up ? d : 0;
+    copy.srcPitch = up ? host_pitch : pitch;
+    copy.dstPitch = up ? pitch : host_pitch;
+    copy.WidthInBytes = bytes;
+    copy.Height = n == 1 ? rows : 1;
+    if (!CU_CHECK (error, cuMemcpy2DAsync, &copy, stream))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- up ---- */
+
+static gboolean
+upload_plane (Flight * flight, guint p, const CudaBand * band, GError ** error)
+{
+  const CudaPlane *plane = &flight->program->plane[p];
+  const ConvolveFrame *in = flight->in;
+  guint first = band->plane_begin[p], rows = band->plane_end[p] - first;
+  gsize offset = plane->offset + (gsize) first * plane->pitch;
+  guint8 *host = in->data[p] + (gssize) first * in->stride[p];
+  gssize stride = in->stride[p];
+
+  if (rows == 0)
+    return TRUE;
+  if (in->memory == CONVOLVE_MEMORY_HOST) {
+    CudaCopy copy = { flight->slot->in_staging + offset, host, plane->pitch,
+      stride, plane->row_bytes, rows
+    };
+
+    cuda_copier_copy (&flight->device->copier, &copy);
+    host = copy.to;
+    stride = plane->pitch;
+  }
+  return transfer (flight->device->up, TRUE, host, stride,
+      flight->slot->in_planes + offset, plane->pitch, plane->row_bytes, rows,
+      error);
+}
+
+static gboolean
+upload_band (Flight * flight, guint b, GError ** error)
+{
+  const CudaBand *band = &flight->program->band[b];
+
+  for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
+    if (!upload_plane (flight, p, band, error))
+      return FALSE;
+  return CU_CHECK (error, cuEventRecord, flight->slot->uploaded[b],
+      flight->device->up);
+}
+
+/* ---- kernels ---- */
+
+static gboolean
+run_kernels (Flight * flight, const CudaBand * band, GError ** error)
+{
+  CudaProgram *program = flight->program;
+  CudaDevice *device = flight->device;
+  CudaSlot *slot = flight->slot;
+  guint k = slot->n_kernels++;
+
+  if (slot->uploads && !CU_CHECK (error, cuStreamWaitEvent, device->compute,
+          slot->uploaded[band->needs], 0))
+    return FALSE;
+  if (!CU_CHECK (error, cuEventRecord, slot->kernel_begin[k], device->compute))
+    return FALSE;
+  for (guint g = 0; g < program->n_groups; g++)
+    if (!cuda_group_run (program, &program->group[g], &flight->device_in,
+            &flight->device_out, band, error))
+      return FALSE;
+  for (guint i = 0; i < program->n_staged; i++)
+    if (!cuda_staged_run (program, &program->staged[i], &flight->device_in,
+            &flight->device_out, error))
+      return FALSE;
+  return CU_CHECK (error, cuEventRecord, slot->kernel_end[k], device->compute);
+}
+
+/* ---- down ---- */
+
+static gboolean
+download_plane (Flight * flight, guint p, const CudaBand * band,
+    GError ** error)
+{
+  const CudaPlane *plane = &flight->program->plane[p];
+  const ConvolveFrame *out = flight->out;
+  guint first = band->plane_begin[p], rows = band->plane_end[p] - first;
+  gsize offset = plane->offset + (gsize) first * plane->pitch;
+  guint8 *host = out->data[p] + (gssize) first * out->stride[p];
+  gssize stride = out->stride[p];
+
+  if (out->memory == CONVOLVE_MEMORY_HOST) {
+    host = flight->slot->out_staging + offset;
+    stride = plane->pitch;
+  }
+  for (guint r = 0; r < plane->n_runs && rows > 0; r++)
+    if (!transfer (flight->device->down, FALSE, host + plane->run[r].begin,
+            stride, flight->slot->out_planes + offset + plane->run[r].begin,
+            plane->pitch, plane->run[r].bytes, rows, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* Output rows of band b, which the kernels of number k have made. */
+static gboolean
+download_band (Flight * flight, guint b, guint k, GError ** error)
+{
+  CudaDevice *device = flight->device;
+  CudaSlot *slot = flight->slot;
+
+  if (!CU_CHECK (error, cuStreamWaitEvent, device->down, slot->kernel_end[k], 0)
+      || !CU_CHECK (error, cuEventRecord, slot->download_begin[b],
+          device->down))
+    return FALSE;
+  for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
+    if (!download_plane (flight, p, &flight->program->band[b], error))
+      return FALSE;
+  return CU_CHECK (error, cuEventRecord, slot->download_end[b], device->down);
+}
+
+/* ---- a frame ---- */
+
+/* Kernels of band b and what follows; the band is a whole frame where stages
+ * or no transfers are. */
+static gboolean
+finish_band (Flight * flight, guint b, gboolean whole, GError ** error)
+{
+  const CudaProgram *program = flight->program;
+  CudaSlot *slot = flight->slot;
+  guint first = whole ? 0 : b, last = whole ? slot->n_bands - 1 : b;
+
+  if (!run_kernels (flight, whole ? &program->whole : &program->band[b], error))
+    return FALSE;
+  for (guint i = first; slot->downloads && i <= last; i++)
+    if (!download_band (flight, i, whole ? 0 : b, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+enqueue (Flight * flight, GError ** error)
+{
+  const CudaProgram *program = flight->program;
+  CudaDevice *device = flight->device;
+  CudaSlot *slot = flight->slot;
+  gboolean whole = program->n_staged > 0
+      || (!slot->uploads && !slot->downloads);
+  guint ready = 0, n = slot->n_bands;
+  CUstream last = slot->downloads ? device->down : device->compute;
+
+  if (!CU_CHECK (error, cuEventRecord, slot->begin,
+          slot->uploads ? device->up : device->compute))
+    return FALSE;
+  for (guint b = 0; b < n; b++) {
+    if (slot->uploads && !upload_band (flight, b, error))
+      return FALSE;
+    while (!whole && ready < n && program->band[ready].needs <= b)
+      if (!finish_band (flight, ready++, FALSE, error))
+        return FALSE;
+  }
+  if (whole && !finish_band (flight, n - 1, TRUE, error))
+    return FALSE;
+  if (slot->uploads && !CU_CHECK (error, cuStreamWaitEvent, last,
+          slot->uploaded[n - 1], 0))
+    return FALSE;
+  return CU_CHECK (error, cuEventRecord, slot->done, last);
+}
+
+/* After a failure halfway: nothing may go on reading or writing the frame. */
+static void
+drain (CudaDevice * device)
+{
+  CU_CALL (cuStreamSynchronize, device->up);
+  CU_CALL (cuStreamSynchronize, device->compute);
+  CU_CALL (cuStreamSynchronize, device->down);
+}
+
+/* Ends the slot's last job, and keeps its failure for who waits for it. */
+static void
+free_slot (CudaProgram * program, CudaSlot * slot)
+{
+  GError *failure = NULL;
+  gint64 job = slot->job;
+
+  if (!slot->busy || cuda_slot_finish (program, slot, &failure))
+    return;
+  g_hash_table_insert (program->failed, g_memdup2 (&job, sizeof (job)),
+      failure);
+}
+
+gboolean
+cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, guint64 * job, GError ** error)
+{
+  CudaDevice *device = cuda_program_device (program);
+  CudaSlot *slot = &program->slot[program->next_slot];
+  Flight flight = { program, device, slot, in, out };
+  g_auto (CudaScope) scope = { 0 };
+
+  if (!cuda_scope_enter (&scope, device->context, error))
+    return FALSE;
+  free_slot (program, slot);
+  if (!cuda_slot_ensure (program, slot, in->memory, out->memory, error))
+    return FALSE;
+  place_frame (program, in, slot->in_planes, &flight.device_in);
+  place_frame (program, out, slot->out_planes, &flight.device_out);
+  slot->uploads = in->memory != CONVOLVE_MEMORY_DEVICE;
+  slot->downloads = out->memory != CONVOLVE_MEMORY_DEVICE;
+  slot->n_bands = program->n_bands;
+  slot->n_kernels = 0;
+  slot->out = *out;
+  if (!enqueue (&flight, error)) {
+    drain (device);
+    return FALSE;
+  }
+  slot->busy = TRUE;
+  slot->job = *job = ++device->last_job;
+  program->next_slot = (program->next_slot + 1) % program->n_slots;
+  return TRUE;
+}
+
+/* ---- the end of a job ---- */
+
+static guint64
+elapsed_ns (CUevent begin, CUevent end)
+{
+  float ms = 0;
+
+  if (CU_CALL (cuEventElapsedTime, &ms, begin, end) != CUDA_SUCCESS)
+    return 0;
+  return ms * 1e6;
+}
+
+static void
+count_job (CudaProgram * program, const CudaSlot * slot)
+{
+  ConvolveStats *stats = &cuda_program_device (program)->stats;
+
+  stats->frames++;
+  stats->bytes_in += program->sample_bytes;
+  stats->bytes_out += program->sample_bytes;
+  stats->last_ns = elapsed_ns (slot->begin, slot->done);
+  if (slot->uploads)
+    stats->upload_ns += elapsed_ns (slot->begin,
+        slot->uploaded[slot->n_bands - 1]);
+  for (guint k = 0; k < slot->n_kernels; k++)
+    stats->kernel_ns += elapsed_ns (slot->kernel_begin[k], slot->kernel_end[k]);
+  for (guint b = 0; slot->downloads && b < slot->n_bands; b++)
+    stats->download_ns += elapsed_ns (slot->download_begin[b],
+        slot->download_end[b]);
+}
+
+static void
+copy_out_band (CudaProgram * program, const CudaSlot * slot, guint b)
+{
+  const CudaBand *band = &program->band[b];
+
+  for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
+    const CudaPlane *plane = &program->plane[p];
+    guint first = band->plane_begin[p], rows = band->plane_end[p] - first;
+
+    for (guint r = 0; r < plane->n_runs && rows > 0; r++) {
+      CudaCopy copy = {
+        slot->out.data[p] + (gssize) first * slot->out.stride[p]
+            + plane->run[r].begin,
+        slot->out_staging + plane->offset + (gsize) first * plane->pitch
+            + plane->run[r].begin,
+        slot->out.stride[p], plane->pitch, plane->run[r].bytes, rows
+      };
+
+      cuda_copier_copy (&cuda_program_device (program)->copier, &copy);
+    }
+  }
+}
+
+static gboolean
+wait_for_slot (CudaProgram * program, CudaSlot * slot, GError ** error)
+{
+  /* Bands are copied out while later ones are still on their way. */
+  if (slot->out.memory == CONVOLVE_MEMORY_HOST) {
+    for (guint b = 0; b < slot->n_bands; b++) {
+      if (!CU_CHECK (error, cuEventSynchronize, slot->download_end[b]))
+        return FALSE;
+      copy_out_band (program, slot, b);
+    }
+  }
+  return CU_CHECK (error, cuEventSynchronize, slot->done);
+}
+
+gboolean
+cuda_slot_finish (CudaProgram * program, CudaSlot * slot, GError ** error)
+{
+  gboolean ok = wait_for_slot (program, slot, error);
+
+  slot->busy = FALSE;
+  if (ok)
+    count_job (program, slot);
+  else
+    drain (cuda_program_device (program));
+  return ok;
+}

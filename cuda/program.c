@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Makes a plan ready to run: chooses variants, uploads weights, takes
+ * memory. */
+#include "config.h"
+
+#include "program.h"
+
+/* For tests and for measuring: another route than the best one. */
+static gboolean
+read_force (CudaForce * force, GError ** error)
+{
+  const gchar *route = g_getenv ("CONVOLVE_CUDA_ROUTE");
+
+  *force = CUDA_FORCE_NONE;
+  if (route == NULL || *route == '\0')
+    return TRUE;
+  if (g_str_equal (route, "stencil"))
+    *force = CUDA_FORCE_STENCIL;
+  else if (g_str_equal (route, "stage"))
+    *force = CUDA_FORCE_STAGE;
+  else {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "CONVOLVE_CUDA_ROUTE is '%s', which is neither stencil nor stage",
+        route);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+upload_weights (CudaProgram * program, const GArray * weights, GError ** error)
+{
+  gsize bytes = (gsize) weights->len * sizeof (float);
+
+  if (bytes == 0)
+    return TRUE;
+  if (!CU_CHECK (error, cuMemAlloc, &program->weights, bytes)
+      || !CU_CHECK (error, cuMemcpyHtoD, program->weights, weights->data,
+          bytes))
+    return FALSE;
+  for (guint g = 0; g < program->n_groups; g++) {
+    CudaGroup *group = &program->group[g];
+
+    group->any.launch.weights = program->weights;
+    if (group->wide.launch.weights != 0)
+      group->wide.launch.weights = program->weights;
+  }
+  return TRUE;
+}
+
+/* Passes use it one after the other. */
+static gboolean
+allocate_scratch (CudaProgram * program, GError ** error)
+{
+  gsize most = 0;
+
+  for (guint i = 0; i < program->n_staged; i++)
+    most = MAX (most, cuda_staged_scratch_bytes (&program->staged[i]));
+  return most == 0 || CU_CHECK (error, cuMemAlloc, &program->scratch, most);
+}
+
+static gboolean
+program_init (CudaProgram * program, GError ** error)
+{
+  CudaDevice *device = cuda_program_device (program);
+  g_autoptr (GArray) weights = g_array_new (FALSE, FALSE, sizeof (float));
+  CudaForce force;
+
+  if (!read_force (&force, error)
+      || !cuda_program_map (program, force, weights, error)
+      || !upload_weights (program, weights, error)
+      || !allocate_scratch (program, error))
+    return FALSE;
+  cuda_planes_init (program);
+  cuda_bands_init (program, device->bands);
+  for (guint i = 0; i < device->frames_in_flight; i++) {
+    CudaSlot *slot = &program->slot[program->n_slots++];
+
+    /* Frames of the host are what a device without neighbours will get. */
+    if (!cuda_slot_init (program, slot, error)
+        || (device->context_is_own && !cuda_slot_ensure (program, slot,
+                CONVOLVE_MEMORY_PINNED, CONVOLVE_MEMORY_PINNED, error)))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+ConvolveProgram *
+cuda_program_new (CudaDevice * device, ConvolvePlan * plan, GError ** error)
+{
+  CudaProgram *program = g_new0 (CudaProgram, 1);
+  gboolean ok;
+
+  program->parent.device = &device->parent;
+  program->parent.plan = convolve_plan_ref (plan);
+  program->failed = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
+      (GDestroyNotify) g_error_free);
+  g_ptr_array_add (device->programs, program);
+  {
+    g_auto (CudaScope) scope = { 0 };
+
+    ok = cuda_scope_enter (&scope, device->context, error)
+        && program_init (program, error);
+  }
+  if (ok)
+    return &program->parent;
+  cuda_program_free (program);
+  return NULL;
+}
+
+void
+cuda_program_free (CudaProgram * program)
+{
+  CudaDevice *device = cuda_program_device (program);
+  g_auto (CudaScope) scope = { 0 };
+
+  if (cuda_scope_enter_to_free (&scope, device->context)) {
+    for (guint i = 0; i < program->n_slots; i++) {
+      /* Whoever did not wait for a job may have unmapped its frame. */
+      program->slot[i].out.memory = CONVOLVE_MEMORY_DEVICE;
+      if (program->slot[i].busy)
+        cuda_slot_finish (program, &program->slot[i], NULL);
+      cuda_slot_clear (&program->slot[i]);
+    }
+    if (program->weights != 0)
+      CU_CALL (cuMemFree, program->weights);
+    if (program->scratch != 0)
+      CU_CALL (cuMemFree, program->scratch);
+  }
+  g_ptr_array_remove (device->programs, program);
+  g_hash_table_unref (program->failed);
+  convolve_plan_unref (program->parent.plan);
+  for (guint i = 0; i < program->n_staged; i++)
+    g_free (program->staged[i].alpha);
+  g_free (program->group);
+  g_free (program);
+}
+
+/* ---- description ---- */
+
+static void
+describe_group (const CudaProgram * program, const CudaGroup * group,
+    GString * text)
+{
+  for (guint i = 0; i < group->n_passes; i++) {
+    const ConvolvePass *pass = &program->parent.plan->pass[group->pass[i]];
+
+    g_string_append_printf (text, "plane %u, %d x %d: %s",
+        pass->layout.plane, pass->width, pass->height,
+        group->wide.variant->name);
+    if (group->wide.variant != group->any.variant)
+      g_string_append_printf (text, " (unaligned: %s)",
+          group->any.variant->name);
+    g_string_append (text, i > 0 ? ", in the same launch\n" : "\n");
+  }
+}
+
+static void
+describe_staged (const CudaProgram * program, const CudaStaged * staged,
+    GString * text)
+{
+  const ConvolvePass *pass = &program->parent.plan->pass[staged->pass];
+  const ConvolveOperation *operation = pass->operation;
+
+  g_string_append_printf (text, "plane %u, %d x %d: stages load",
+      pass->layout.plane, pass->width, pass->height);
+  for (guint t = 0; operation != NULL && t < operation->n_terms; t++)
+    g_string_append (text, operation->term[t].matrix != NULL ? ", matrix" :
+        ", rows, columns");
+  g_string_append_printf (text, ", finish%s%s",
+      staged->base.weighted ? ", weighted by alpha" : "",
+      staged->base.wide ? ", in two floats a value" : "");
+  if (pass->iterations > 1)
+    g_string_append_printf (text, ", %u times", pass->iterations);
+  g_string_append_c (text, '\n');
+}
+
+gchar *
+cuda_program_describe (CudaProgram * program)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint g = 0; g < program->n_groups; g++)
+    describe_group (program, &program->group[g], text);
+  for (guint i = 0; i < program->n_staged; i++)
+    describe_staged (program, &program->staged[i], text);
+  return g_string_free (text, FALSE);
+}

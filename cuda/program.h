@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan as this backend runs it. prepare (map.c, stages.c, slot.c) fills all of it; a frame only adds addresses. */
+#pragma once
+
+#include "device.h"
+#include "params.h"
+
+G_BEGIN_DECLS
+
+#define CUDA_MAX_BANDS 64
+#define CUDA_MAX_PASSES CONVOLVE_LAUNCH_PICTURES
+
+/* One launch a frame (or a band): passes that a fused variant does together. Each is prepared twice: for rows whose
+ * alignment allows wide access, and for any. */
+typedef struct {
+  const CudaVariant *variant;
+  guint shared_bytes;
+  ConvolveLaunch launch;        /* complete but for addresses, rows and blocks */
+} CudaLaunch;
+
+typedef struct {
+  guint n_passes;
+  guint pass[CUDA_MAX_PASSES];  /* of each picture of the launches */
+  CudaLaunch wide, any;
+} CudaGroup;
+
+/* One pass through float pictures: stages.c makes the stages from it, again for each frame. */
+typedef struct _CudaStaged CudaStaged;
+
+struct _CudaStaged {
+  guint pass;
+  ConvolveStage base;           /* what all stages of the pass have in common */
+  gsize picture_bytes;          /* of a float picture */
+  guint n_pictures;             /* that the pass needs: at most CUDA_MAX_SCRATCH */
+  guint32 weights[CONVOLVE_MAX_TERMS][2];       /* first float of the matrix, or of the row and the column */
+  CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
+};
+
+#define CUDA_MAX_SCRATCH 4
+
+/* A memory plane of the frame. */
+typedef struct {
+  guint rows, row_bytes;        /* 0 rows: the frame has no such plane */
+  guint pitch;                  /* in device and page-locked memory of the program's own */
+  gsize offset;                 /* there */
+  /* The bytes of a row that are samples: all, or with a hole where packed 4:2:2 of odd width has half a pixel. */
+  guint n_runs;
+  struct {
+    guint begin, bytes;
+  } run[2];
+} CudaPlane;
+
+/* A piece of the frame. Row numbers are of memory planes and of the passes' pictures. */
+typedef struct {
+  guint plane_begin[CONVOLVE_MAX_PLANES], plane_end[CONVOLVE_MAX_PLANES];
+  gint begin[CUDA_MAX_PASSES], end[CUDA_MAX_PASSES];    /* output rows of each pass */
+  guint needs;                  /* the last band whose input these rows read */
+} CudaBand;
+
+typedef struct {
+  gboolean busy;
+  guint64 job;
+  CUdeviceptr in_planes, out_planes;    /* 0 until a frame of the host comes */
+  guint8 *in_staging, *out_staging;     /* page-locked; NULL until a frame of ordinary memory comes */
+  CUevent begin, done;
+  CUevent uploaded[CUDA_MAX_BANDS];
+  CUevent kernel_begin[CUDA_MAX_BANDS], kernel_end[CUDA_MAX_BANDS];
+  CUevent download_begin[CUDA_MAX_BANDS], download_end[CUDA_MAX_BANDS];
+  /* Of the job: */
+  guint n_bands, n_kernels;
+  gboolean uploads, downloads;
+  ConvolveFrame out;            /* where finish copies to, if memory is HOST */
+} CudaSlot;
+
+typedef struct {
+  ConvolveProgram parent;
+  guint n_groups;
+  CudaGroup *group;
+  guint n_staged;
+  CudaStaged staged[CUDA_MAX_PASSES];
+  CUdeviceptr weights, scratch;
+  CudaPlane plane[CONVOLVE_MAX_PLANES];
+  gsize frame_bytes;            /* of the planes as this program lays them out */
+  gsize sample_bytes;           /* of the samples alone */
+  guint n_bands;
+  CudaBand band[CUDA_MAX_BANDS];
+  CudaBand whole;               /* the frame as one band */
+  guint n_slots, next_slot;
+  CudaSlot slot[CUDA_MAX_JOBS];
+  GHashTable *failed;           /* job -> GError of jobs that failed before anybody waited for them */
+} CudaProgram;
+
+static inline CudaDevice *
+cuda_program_device (CudaProgram * program)
+{
+  return (CudaDevice *) program->parent.device;
+}
+
+/* Where planes of a frame lie on the device. */
+typedef struct {
+  CUdeviceptr data[CONVOLVE_MAX_PLANES];
+  gint stride[CONVOLVE_MAX_PLANES];
+} CudaFrame;
+
+/* map.c: chooses for each pass; weights collects floats for the device's memory. */
+typedef enum {
+  CUDA_FORCE_NONE,
+  CUDA_FORCE_STENCIL,
+  CUDA_FORCE_STAGE,
+} CudaForce;
+
+gboolean cuda_program_map (CudaProgram * program, CudaForce force, GArray * weights, GError ** error);
+/* The samples' storage, for launches and stages alike. */
+void cuda_picture_init (ConvolveLaunchPicture * picture, const ConvolvePass * pass);
+void cuda_picture_place (ConvolveLaunchPicture * picture, const ConvolvePass * pass, const CudaFrame * in,
+    const CudaFrame * out);
+
+/* stages.c */
+gsize cuda_staged_scratch_bytes (const CudaStaged * staged);
+void cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass, GArray * weights);
+gboolean cuda_staged_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
+    const CudaFrame * out, GError ** error);
+
+/* launch.c */
+gboolean cuda_group_run (CudaProgram * program, const CudaGroup * group, const CudaFrame * in, const CudaFrame * out,
+    const CudaBand * band, GError ** error);
+/* Launches variant with one struct of parameters. */
+gboolean cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks, guint shared_bytes,
+    gconstpointer parameters, GError ** error);
+/* Bytes of shared memory that the launch needs in variant. */
+guint cuda_launch_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
+
+/* bands.c */
+void cuda_planes_init (CudaProgram * program);
+/* wanted: 0 chooses. */
+void cuda_bands_init (CudaProgram * program, guint wanted);
+
+/* program.c */
+ConvolveProgram *cuda_program_new (CudaDevice * device, ConvolvePlan * plan, GError ** error);
+void cuda_program_free (CudaProgram * program);
+gchar *cuda_program_describe (CudaProgram * program);
+
+/* slot.c: with the context current */
+gboolean cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error);
+gboolean cuda_slot_ensure (CudaProgram * program, CudaSlot * slot, ConvolveMemory in, ConvolveMemory out,
+    GError ** error);
+void cuda_slot_clear (CudaSlot * slot);
+
+/* process.c */
+gboolean cuda_program_process (CudaProgram * program, const ConvolveFrame * in, const ConvolveFrame * out,
+    guint64 * job, GError ** error);
+/* Ends the job of a slot: waits, copies out, counts. The slot is free then, also after a failure. */
+gboolean cuda_slot_finish (CudaProgram * program, CudaSlot * slot, GError ** error);
+
+G_END_DECLS

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What one frame in flight owns: memory and events. Memory comes when the
+ * first frame shows that it is needed, and stays. */
+#include "config.h"
+
+#include "program.h"
+
+static gboolean
+create_events (CUevent * events, guint n, guint flags, GError ** error)
+{
+  for (guint i = 0; i < n; i++)
+    if (!CU_CHECK (error, cuEventCreate, &events[i], flags))
+      return FALSE;
+  return TRUE;
+}
+
+/* Those that somebody waits for put the waiting thread to sleep. */
+gboolean
+cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error)
+{
+  guint n = program->n_bands;
+
+  return create_events (&slot->begin, 1, CU_EVENT_DEFAULT, error)
+      && create_events (&slot->done, 1, CU_EVENT_BLOCKING_SYNC, error)
+      && create_events (slot->uploaded, n, CU_EVENT_DEFAULT, error)
+      && create_events (slot->kernel_begin, n, CU_EVENT_DEFAULT, error)
+      && create_events (slot->kernel_end, n, CU_EVENT_DEFAULT, error)
+      && create_events (slot->download_begin, n, CU_EVENT_DEFAULT, error)
+      && create_events (slot->download_end, n, CU_EVENT_BLOCKING_SYNC, error);
+}
+
+static gboolean
+ensure_device_memory (CUdeviceptr * memory, gsize size, gboolean wanted,
+    GError ** error)
+{
+  return !wanted || *memory != 0 || CU_CHECK (error, cuMemAlloc, memory, size);
+}
+
+static gboolean
+ensure_staging (guint8 ** memory, gsize size, gboolean wanted, GError ** error)
+{
+  return !wanted || *memory != NULL
+      || CU_CHECK (error, cuMemHostAlloc, (void **) memory, size, 0);
+}
+
+gboolean
+cuda_slot_ensure (CudaProgram * program, CudaSlot * slot, ConvolveMemory in,
+    ConvolveMemory out, GError ** error)
+{
+  gsize size = program->frame_bytes;
+
+  return ensure_device_memory (&slot->in_planes, size,
+      in != CONVOLVE_MEMORY_DEVICE, error)
+      && ensure_device_memory (&slot->out_planes, size,
+      out != CONVOLVE_MEMORY_DEVICE, error)
+      && ensure_staging (&slot->in_staging, size,
+      in == CONVOLVE_MEMORY_HOST, error)
+      && ensure_staging (&slot->out_staging, size,
+      out == CONVOLVE_MEMORY_HOST, error);
+}
+
+static void
+destroy_events (CUevent * events, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (events[i] != NULL)
+      CU_CALL (cuEventDestroy, events[i]);
+}
+
+void
+cuda_slot_clear (CudaSlot * slot)
+{
+  destroy_events (&slot->begin, 1);
+  destroy_events (&slot->done, 1);
+  destroy_events (slot->uploaded, CUDA_MAX_BANDS);
+  destroy_events (slot->kernel_begin, CUDA_MAX_BANDS);
+  destroy_events (slot->kernel_end, CUDA_MAX_BANDS);
+  destroy_events (slot->download_begin, CUDA_MAX_BANDS);
+  destroy_events (slot->download_end, CUDA_MAX_BANDS);
+  if (slot->in_planes != 0)
+    CU_CALL (cuMemFree, slot->in_planes);
+  if (slot->out_planes != 0)
+    CU_CALL (cuMemFree, slot->out_planes);
+  if (slot->in_staging != NULL)
+    CU_CALL (cuMemFreeHost, slot->in_staging);
+  if (slot->out_staging != NULL)
+    CU_CALL (cuMemFreeHost, slot->out_staging);
+}

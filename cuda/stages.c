@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Passes that go through float pictures in scratch memory: long rows and
+ * columns, iterations, weighted alpha, double precision. params.h says what
+ * each stage computes.
+ *
+ * Scratch pictures: 0 holds what the iteration filters, 1 what lies between
+ * rows and columns and then the iteration's result, 2 and 3 the terms. */
+#include "config.h"
+
+#include "program.h"
+
+enum
+{
+  PICTURE_BEFORE,
+  PICTURE_BETWEEN,
+  PICTURE_TERM,                 /* and the next one: one for each term */
+};
+
+/* ---- prepare ---- */
+
+/* Appends weights, as pairs hi and lo whose sum is the weight if wide. */
+static guint32
+append_weights (GArray * weights, const ConvolveMatrix * matrix, gboolean wide)
+{
+  const float zero = 0;
+  guint32 first;
+
+  /* Pairs are read at once. */
+  if (wide && weights->len % 2 != 0)
+    g_array_append_val (weights, zero);
+  first = weights->len;
+  for (gsize i = 0; i < (gsize) matrix->width * matrix->height; i++) {
+    float hi = matrix->weights[i], lo = matrix->weights[i] - hi;
+
+    g_array_append_val (weights, hi);
+    if (wide)
+      g_array_append_val (weights, lo);
+  }
+  return first;
+}
+
+/* The pass that filters the alpha that pass weighs with; -1 if none does. */
+static gint
+find_alpha_pass (const ConvolvePlan * plan, const ConvolvePass * pass)
+{
+  for (guint i = 0; i < plan->n_passes; i++) {
+    const ConvolvePass *p = &plan->pass[i];
+    guint c = pass->alpha.component;
+
+    if (p->layout.plane == pass->alpha.layout.plane
+        && p->row_first == pass->row_first && p->layout.n_components > c
+        && p->layout.component[c].role == CONVOLVE_ROLE_ALPHA)
+      return p->component[c].action == CONVOLVE_ACTION_FILTER ? (gint) i : -1;
+  }
+  return -1;
+}
+
+static void
+init_alpha (ConvolveStage * stage, const ConvolvePass * pass)
+{
+  const ConvolvePassAlpha *alpha = &pass->alpha;
+  ConvolvePass alone = { 0 };
+  ConvolveLaunchPicture picture;
+
+  /* Alpha's storage is told as that of any component. */
+  alone.layout = alpha->layout;
+  cuda_picture_init (&picture, &alone);
+  stage->weighted = TRUE;
+  stage->alpha_width = alpha->width;
+  stage->alpha_height = alpha->height;
+  stage->alpha_store = picture.store;
+  stage->alpha_swap = picture.swap;
+  stage->alpha_step = picture.pixel_step;
+  stage->alpha_at = picture.component[alpha->component].at;
+  stage->alpha_shift = picture.component[alpha->component].shift;
+  stage->alpha_depth = picture.component[alpha->component].depth;
+  stage->alpha_w_sub = alpha->w_sub;
+  stage->alpha_h_sub = alpha->h_sub;
+  stage->edge[pass->layout.n_components] = alpha->edge;
+  for (guint c = 0; c < pass->layout.n_components; c++)
+    if (pass->layout.component[c].role == CONVOLVE_ROLE_ALPHA)
+      stage->straight |= 1 << c;
+}
+
+static void
+init_terms (CudaStaged * staged, const ConvolveOperation * operation,
+    GArray * weights)
+{
+  gboolean wide = staged->base.wide;
+
+  staged->base.combine = operation->combine;
+  staged->base.amount = operation->amount;
+  staged->n_pictures = PICTURE_TERM + operation->n_terms;
+  for (guint t = 0; t < operation->n_terms; t++) {
+    const ConvolveTerm *term = &operation->term[t];
+
+    if (term->matrix != NULL) {
+      staged->weights[t][0] = append_weights (weights, term->matrix, wide);
+    } else {
+      staged->weights[t][0] = append_weights (weights, term->x, wide);
+      staged->weights[t][1] = append_weights (weights, term->y, wide);
+    }
+  }
+}
+
+static void
+staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
+    gboolean wide, GArray * weights)
+{
+  const ConvolvePass *p = &plan->pass[pass];
+  ConvolveStage *base = &staged->base;
+  guint values = p->layout.n_components + (p->alpha.weighted ? 1 : 0);
+
+  staged->pass = pass;
+  cuda_picture_init (&base->picture, p);
+  base->border = p->border;
+  base->wide = wide;
+  for (guint c = 0; c < p->layout.n_components; c++) {
+    base->gain[c] = p->component[c].gain;
+    base->offset[c] = p->component[c].offset;
+    base->threshold[c] = p->component[c].threshold;
+    base->edge[c] = p->component[c].edge;
+  }
+  if (p->alpha.weighted)
+    init_alpha (base, p);
+  staged->n_pictures = 1;
+  if (p->operation != NULL)
+    init_terms (staged, p->operation, weights);
+  staged->picture_bytes = ((gsize) p->width * p->height * values
+      * (base->wide ? 2 : 1) * sizeof (float) + 255) / 256 * 256;
+}
+
+/* Alpha of the pass's own grid is filtered with the colours. That of another
+ * grid (subsampled chroma) is filtered on its own, with its own weights. */
+static void
+follow_alpha (CudaStaged * staged, const ConvolvePlan * plan,
+    const ConvolvePass * pass, GArray * weights)
+{
+  gint alpha = find_alpha_pass (plan, pass);
+
+  if (alpha < 0)
+    return;
+  staged->base.alpha_filtered = 1;
+  if (pass->alpha.w_sub == 0 && pass->alpha.h_sub == 0)
+    return;
+  staged->base.alpha_filtered = 2;
+  staged->alpha = g_new0 (CudaStaged, 1);
+  staged_init (staged->alpha, plan, alpha, staged->base.wide, weights);
+}
+
+void
+cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
+    GArray * weights)
+{
+  const ConvolvePass *p = &plan->pass[pass];
+
+  staged_init (staged, plan, pass, p->precision == CONVOLVE_PRECISION_DOUBLE,
+      weights);
+  if (p->alpha.weighted && p->iterations > 1)
+    follow_alpha (staged, plan, p, weights);
+}
+
+gsize
+cuda_staged_scratch_bytes (const CudaStaged * staged)
+{
+  return staged->picture_bytes * staged->n_pictures
+      + (staged->alpha != NULL ? cuda_staged_scratch_bytes (staged->alpha) : 0);
+}
+
+/* ---- run ---- */
+
+typedef struct _Run Run;
+
+struct _Run
+{
+  CudaProgram *program;
+  const CudaStaged *staged;
+  const ConvolvePass *pass;
+  ConvolveStage placed;         /* the base, with the frame's addresses */
+  CUdeviceptr picture[CUDA_MAX_SCRATCH];
+  Run *alpha;                   /* that of staged->alpha, or NULL */
+};
+
+static gboolean
+launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
+{
+  static const guint8 ids[][2] = {
+    [CONVOLVE_STAGE_LOAD] = {CUDA_VARIANT_stage_load,
+        CUDA_VARIANT_stage_load_wide},
+    [CONVOLVE_STAGE_ROWS] = {CUDA_VARIANT_stage_rows,
+        CUDA_VARIANT_stage_rows_wide},
+    [CONVOLVE_STAGE_COLUMNS] = {CUDA_VARIANT_stage_columns,
+        CUDA_VARIANT_stage_columns_wide},
+    [CONVOLVE_STAGE_MATRIX] = {CUDA_VARIANT_stage_matrix,
+        CUDA_VARIANT_stage_matrix_wide},
+    [CONVOLVE_STAGE_FINISH] = {CUDA_VARIANT_stage_finish,
+        CUDA_VARIANT_stage_finish_wide},
+  };
+  CudaDevice *device = cuda_program_device (run->program);
+  const ConvolveLaunchPicture *p = &stage->picture;
+  guint64 pixels = (guint64) p->width * p->height;
+  guint64 blocks = (pixels + CONVOLVE_BLOCK_THREADS - 1)
+      / CONVOLVE_BLOCK_THREADS;
+  guint n;
+
+  /* Threads loop over what is more. */
+  return cuda_launch (device,
+      &cuda_variant_list (&n)[ids[stage->op][stage->wide]],
+      MIN (blocks, 64 * (guint64) device->n_multiprocessors), 0, stage, error);
+}
+
+static CUdeviceptr
+weights_at (const Run * run, guint32 first)
+{
+  return run->program->weights + first * (guint64) sizeof (float);
+}
+
+static void
+set_matrix (ConvolveStage * stage, const ConvolveMatrix * matrix)
+{
+  stage->nx = matrix->width;
+  stage->ny = matrix->height;
+  stage->ax = matrix->anchor_x;
+  stage->ay = matrix->anchor_y;
+}
+
+static gboolean
+run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
+{
+  ConvolveStage stage = run->placed;
+
+  stage.in = run->picture[PICTURE_BEFORE];
+  stage.weights = weights_at (run, run->staged->weights[t][0]);
+  if (term->matrix != NULL) {
+    stage.op = CONVOLVE_STAGE_MATRIX;
+    stage.out = run->picture[PICTURE_TERM + t];
+    set_matrix (&stage, term->matrix);
+    return launch_stage (run, &stage, error);
+  }
+  stage.op = CONVOLVE_STAGE_ROWS;
+  stage.out = run->picture[PICTURE_BETWEEN];
+  set_matrix (&stage, term->x);
+  if (!launch_stage (run, &stage, error))
+    return FALSE;
+  stage.op = CONVOLVE_STAGE_COLUMNS;
+  stage.in = stage.out;
+  stage.out = run->picture[PICTURE_TERM + t];
+  stage.weights = weights_at (run, run->staged->weights[t][1]);
+  stage.sum = convolve_matrix_sum (term->x);
+  set_matrix (&stage, term->y);
+  return launch_stage (run, &stage, error);
+}
+
+static gboolean
+run_load (const Run * run, const CudaFrame * in, GError ** error)
+{
+  const ConvolvePass *pass = run->pass;
+  ConvolveStage stage = run->placed;
+  guint plane = pass->alpha.layout.plane;
+
+  stage.op = CONVOLVE_STAGE_LOAD;
+  stage.out = run->picture[PICTURE_BEFORE];
+  if (pass->alpha.weighted) {
+    stage.alpha = in->data[plane]
+        + (gint64) pass->row_first * in->stride[plane];
+    stage.alpha_stride = in->stride[plane] * (gint) pass->row_step;
+  }
+  return launch_stage (run, &stage, error);
+}
+
+static gboolean
+run_finish (const Run * run, gboolean last, GError ** error)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+  ConvolveStage stage = run->placed;
+
+  stage.op = CONVOLVE_STAGE_FINISH;
+  stage.before = stage.in = run->picture[PICTURE_BEFORE];
+  if (operation != NULL) {
+    stage.in = run->picture[PICTURE_TERM];
+    stage.sum = operation->sum;
+    if (operation->n_terms == 2)
+      stage.second = run->picture[PICTURE_TERM + 1];
+  }
+  stage.last = last;
+  if (!last)
+    stage.out = run->picture[PICTURE_BETWEEN];
+  if (!last && run->alpha != NULL)
+    stage.alpha = run->alpha->picture[PICTURE_BEFORE];
+  return launch_stage (run, &stage, error);
+}
+
+/* Afterwards picture BEFORE is what the next iteration filters. */
+static gboolean
+run_iteration (Run * run, gboolean last, GError ** error)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+  CUdeviceptr result = run->picture[PICTURE_BETWEEN];
+
+  if (run->alpha != NULL && !last && !run_iteration (run->alpha, FALSE, error))
+    return FALSE;
+  for (guint t = 0; operation != NULL && t < operation->n_terms; t++)
+    if (!run_term (run, &operation->term[t], t, error))
+      return FALSE;
+  if (!run_finish (run, last, error))
+    return FALSE;
+  run->picture[PICTURE_BETWEEN] = run->picture[PICTURE_BEFORE];
+  run->picture[PICTURE_BEFORE] = result;
+  return TRUE;
+}
+
+static void
+run_init (Run * run, CudaProgram * program, const CudaStaged * staged,
+    CUdeviceptr scratch, const CudaFrame * in, const CudaFrame * out)
+{
+  run->program = program;
+  run->staged = staged;
+  run->pass = &program->parent.plan->pass[staged->pass];
+  run->placed = staged->base;
+  cuda_picture_place (&run->placed.picture, run->pass, in, out);
+  for (guint i = 0; i < staged->n_pictures; i++)
+    run->picture[i] = scratch + i * staged->picture_bytes;
+}
+
+gboolean
+cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
+    const CudaFrame * in, const CudaFrame * out, GError ** error)
+{
+  Run run = { 0 }, alpha = { 0 };
+  guint iterations;
+
+  run_init (&run, program, staged, program->scratch, in, out);
+  if (staged->alpha != NULL) {
+    run_init (&alpha, program, staged->alpha, program->scratch
+        + staged->n_pictures * staged->picture_bytes, in, out);
+    run.alpha = &alpha;
+    if (!run_load (&alpha, in, error))
+      return FALSE;
+  }
+  if (!run_load (&run, in, error))
+    return FALSE;
+  iterations = run.pass->operation != NULL ? run.pass->iterations : 1;
+  for (guint i = 0; i < iterations; i++)
+    if (!run_iteration (&run, i + 1 == iterations, error))
+      return FALSE;
+  return TRUE;
+}

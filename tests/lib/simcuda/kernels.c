@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the GPU functions compute, written from cuda/params.h alone: slow, plain
+ * and in double. Before a kernel runs, everything that the host must have got
+ * right is checked: geometry, memory, alignment, the room for weights. */
+#include <math.h>
+#include <string.h>
+
+#include "samples.h"
+#include "sim.h"
+
+static const SimKernel kernels[] = {
+#define VARIANT(name, source, route, samples, terms, taps) \
+  {#name, CONVOLVE_ROUTE_##route, CONVOLVE_SAMPLES_##samples, terms, taps},
+  CONVOLVE_VARIANTS (VARIANT)
+#undef VARIANT
+};
+
+static guint runs[G_N_ELEMENTS (kernels)];
+
+const SimKernel *
+sim_kernel_find (const gchar * name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (kernels); i++)
+    if (strcmp (kernels[i].name, name) == 0)
+      return &kernels[i];
+  return NULL;
+}
+
+guint
+sim_kernel_runs (const gchar * name)
+{
+  const SimKernel *kernel = sim_kernel_find (name);
+
+  return kernel != NULL ? runs[kernel - kernels] : 0;
+}
+
+static gboolean
+is_stage (const SimKernel * kernel)
+{
+  return kernel->route >= CONVOLVE_ROUTE_STAGE_LOAD;
+}
+
+gsize
+sim_kernel_parameter_bytes (const SimKernel * kernel)
+{
+  return is_stage (kernel) ? sizeof (ConvolveStage) : sizeof (ConvolveLaunch);
+}
+
+/* ---- samples ---- */
+
+gpointer
+sim_address (guint64 base, gint64 stride, gint64 y)
+{
+  return (gpointer) (gsize) (base + y * stride);
+}
+
+/* The index that stands for i among n, by stepping; -1: the constant. */
+gint
+sim_outside (guint border, gint64 i, gint n)
+{
+  while (i < 0 || i >= n) {
+    switch (border) {
+      case 0:
+        i = i < 0 ? 0 : n - 1;
+        break;
+      case 1:
+        i = i < 0 ? -1 - i : 2 * (gint64) n - 1 - i;
+        break;
+      case 2:
+        if (n == 1)
+          return 0;
+        i = i < 0 ? -i : 2 * ((gint64) n - 1) - i;
+        break;
+      case 3:
+        i += i < 0 ? n : -(gint64) n;
+        break;
+      default:
+        return -1;
+    }
+  }
+  return i;
+}
+
+guint
+sim_read_word (const guint8 * at, guint store, guint swap)
+{
+  switch (store) {
+    case CONVOLVE_STORE_U8:
+      return at[0];
+    case CONVOLVE_STORE_U16:
+      return swap ? at[0] << 8 | at[1] : at[1] << 8 | at[0];
+    default:
+      return (guint) at[3] << 24 | at[2] << 16 | at[1] << 8 | at[0];
+  }
+}
+
+guint
+sim_read_sample (const ConvolveLaunchPicture * p, gint x, gint y, guint c)
+{
+  const ConvolveLaunchComponent *k = &p->component[c];
+  const guint8 *at = sim_address (p->src, p->src_stride, y);
+
+  return sim_read_word (at + (gsize) x * p->pixel_step + k->at, p->store,
+      p->swap)
+      >> k->shift & ((1u << k->depth) - 1);
+}
+
+void
+sim_write_pixel (const ConvolveLaunchPicture * p, gint x, gint y,
+    const guint * sample)
+{
+  guint8 *pixel = (guint8 *) sim_address (p->dst, p->dst_stride, y)
+      + (gsize) x * p->pixel_step;
+  guint32 bits = 0;
+
+  for (guint c = 0; c < p->n_components; c++) {
+    const ConvolveLaunchComponent *k = &p->component[c];
+    guint word = sample[c] << k->shift;
+
+    bits |= word;
+    if (p->store == CONVOLVE_STORE_U8) {
+      pixel[k->at] = word;
+    } else if (p->store == CONVOLVE_STORE_U16) {
+      pixel[k->at + (p->swap ? 1 : 0)] = word;
+      pixel[k->at + (p->swap ? 0 : 1)] = word >> 8;
+    }
+  }
+  if (p->store == CONVOLVE_STORE_BITS32)
+    for (guint i = 0; i < 4; i++)
+      pixel[i] = bits >> 8 * i;
+}
+
+guint
+sim_rounded (double value, double lo, double hi)
+{
+  value = rint (value);
+  return value >= lo ? (value <= hi ? value : hi) : lo;
+}
+
+/* ---- checks of what the host said ---- */
+
+gsize
+sim_row_bytes (const ConvolveLaunchPicture * p)
+{
+  gsize reach = 0;
+
+  for (guint c = 0; c < p->n_components; c++)
+    reach = MAX (reach, (gsize) p->component[c].at
+        + (p->store == CONVOLVE_STORE_U8 ? 1 : p->store == CONVOLVE_STORE_U16 ?
+            2 : 4));
+  return (gsize) (p->width - 1) * p->pixel_step + reach;
+}
+
+static void
+check_alignment (const SimKernel * kernel, const ConvolveLaunchPicture * p)
+{
+  guint bytes = kernel->samples == CONVOLVE_SAMPLES_U8 ? 1 : 2;
+  guint pixel = bytes * p->n_components;
+  guint wanted = p->n_components == 3 ? bytes : bytes == 1 ? 4 : pixel;
+
+  if (kernel->samples == CONVOLVE_SAMPLES_ANY)
+    return;
+  if (!p->contiguous || p->swap || p->pixel_step != pixel
+      || p->store != (bytes == 1 ? CONVOLVE_STORE_U8 : CONVOLVE_STORE_U16))
+    sim_misuse ("%s got samples that are not side by side", kernel->name);
+  if (p->src % wanted != 0 || p->dst % wanted != 0
+      || p->src_stride % (gint) wanted != 0
+      || p->dst_stride % (gint) wanted != 0)
+    sim_misuse ("%s got rows that are not aligned to %u", kernel->name, wanted);
+}
+
+static gboolean
+check_picture (const SimKernel * kernel, const ConvolveLaunchPicture * p)
+{
+  if (p->width < 1 || p->height < 1 || p->n_components < 1
+      || p->n_components > 4 || p->row_begin < 0 || p->row_begin > p->row_end
+      || p->row_end > p->height) {
+    sim_misuse ("%s got a picture of %d x %d, %u components, rows %d to %d",
+        kernel->name, p->width, p->height, p->n_components, p->row_begin,
+        p->row_end);
+    return FALSE;
+  }
+  check_alignment (kernel, p);
+  return sim_check_rows ("a kernel's source", p->src, p->src_stride,
+      p->height, sim_row_bytes (p))
+      && sim_check_rows ("a kernel's target",
+      p->dst + (gint64) p->row_begin * p->dst_stride, p->dst_stride,
+      p->row_end - p->row_begin, sim_row_bytes (p));
+}
+
+/* The weights of a term: in the launch, or in memory. */
+static const float *
+term_weights (const SimKernel * kernel, const ConvolveLaunch * launch,
+    const ConvolveLaunchTerm * term)
+{
+  gsize n = launch->separable ? (gsize) term->nx + term->ny :
+      (gsize) term->nx * term->ny;
+
+  if (term->nx == 0 || term->ny == 0 || term->ax >= term->nx
+      || term->ay >= term->ny) {
+    sim_misuse ("%s got a term of %u x %u weights", kernel->name, term->nx,
+        term->ny);
+    return NULL;
+  }
+  if (kernel->taps != 0 && (term->nx != kernel->taps
+          || term->ny != kernel->taps || term->ax != kernel->taps / 2
+          || term->ay != kernel->taps / 2))
+    sim_misuse ("%s got a term of %u x %u weights", kernel->name, term->nx,
+        term->ny);
+  if ((launch->weights == 0) != (kernel->taps != 0)
+      && kernel->route != CONVOLVE_ROUTE_STENCIL)
+    sim_misuse ("%s looks for its weights elsewhere", kernel->name);
+  if (launch->weights != 0)
+    return sim_check_rows ("a kernel's weights",
+        launch->weights + term->first * (guint64) 4, 0, 1, n * 4) ?
+        (const float *) (gsize) launch->weights + term->first : NULL;
+  if (term->first + n > CONVOLVE_LAUNCH_WEIGHTS) {
+    sim_misuse ("%s got more weights than a launch holds", kernel->name);
+    return NULL;
+  }
+  return launch->weight + term->first;
+}
+
+static guint
+needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
+    const ConvolveLaunchPicture * p)
+{
+  const ConvolveLaunchSet *set = &launch->set[p->weights];
+  guint nx = 0, ny = 0, ax = 0, ay = 0;
+
+  for (guint t = 0; t < set->n_terms; t++) {
+    ax = MAX (ax, set->term[t].ax);
+    ay = MAX (ay, set->term[t].ay);
+  }
+  for (guint t = 0; t < set->n_terms; t++) {
+    nx = MAX (nx, ax + set->term[t].nx - set->term[t].ax);
+    ny = MAX (ny, ay + set->term[t].ny - set->term[t].ay);
+  }
+  if (kernel->route == CONVOLVE_ROUTE_SEPARABLE)
+    return convolve_separable_shared_bytes (p->n_components, nx, ny,
+        kernel->terms);
+  if (kernel->route != CONVOLVE_ROUTE_MATRIX)
+    return 0;
+  if (kernel->taps == 0) {
+    nx = MIN (nx, CONVOLVE_MATRIX_PIECE_COLUMNS);
+    ny = MIN (ny, CONVOLVE_MATRIX_PIECE_ROWS);
+  }
+  return convolve_matrix_shared_bytes (p->n_components, nx, ny, kernel->terms);
+}
+
+/* Every row of every strip must be some block's. */
+static void
+check_geometry (const SimKernel * kernel, const ConvolveLaunch * launch,
+    guint grid, guint shared_bytes)
+{
+  guint64 blocks = 0;
+
+  for (guint i = 0; i < launch->n_pictures; i++) {
+    const ConvolveLaunchPicture *p = &launch->picture[i];
+    guint strip = CONVOLVE_WARP_PIXELS (p->n_components);
+
+    if (kernel->route == CONVOLVE_ROUTE_STENCIL)
+      continue;
+    if (p->first_block != blocks || p->task_rows == 0
+        || p->task_rows % CONVOLVE_STEP_ROWS != 0
+        || p->blocks_x != (guint) (p->width + strip - 1) / strip
+        || p->blocks_y != (guint) (p->row_end - p->row_begin + p->task_rows
+            - 1) / p->task_rows)
+      sim_misuse ("%s: picture %u has blocks %u + %u x %u of %u rows",
+          kernel->name, i, p->first_block, p->blocks_x, p->blocks_y,
+          p->task_rows);
+    blocks += (guint64) p->blocks_x * p->blocks_y;
+    if (needed_shared_bytes (kernel, launch, p) > shared_bytes)
+      sim_misuse ("%s: %u bytes of shared memory are too few", kernel->name,
+          shared_bytes);
+  }
+  if (kernel->route != CONVOLVE_ROUTE_STENCIL && blocks != launch->n_blocks)
+    sim_misuse ("%s: n_blocks is %u in place of %" G_GUINT64_FORMAT,
+        kernel->name, launch->n_blocks, blocks);
+  if (grid == 0)
+    sim_misuse ("%s: an empty grid", kernel->name);
+}
+
+/* ---- the fused kernels and the stencil ---- */
+
+static double
+tap (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p, gint64 x,
+    gint64 y, guint c)
+{
+  gint column = sim_outside (launch->border, x, p->width);
+  gint row = sim_outside (launch->border, y, p->height);
+
+  return column < 0 || row < 0 ? p->component[c].edge :
+      sim_read_sample (p, column, row, c);
+}
+
+/* The same as it counts: a colour as much as it is opaque. */
+static double
+weighed_tap (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    gint64 x, gint64 y, guint c)
+{
+  double v = tap (launch, p, x, y, c);
+
+  return p->weighted && c != p->alpha ? v * tap (launch, p, x, y, p->alpha) : v;
+}
+
+static double
+term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
+{
+  double sum = 0;
+
+  for (guint j = 0; j < term->ny; j++)
+    for (guint i = 0; i < term->nx; i++)
+      sum += (launch->separable ? (double) w[i] * w[term->nx + j] :
+          w[j * term->nx + i])
+          * weighed_tap (launch, p, (gint64) x + i - term->ax,
+          (gint64) y + j - term->ay, c);
+  return sum;
+}
+
+static guint
+filter_sample (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const float *const *weights, gint x, gint y, guint c)
+{
+  const ConvolveLaunchSet *set = &launch->set[p->weights];
+  const ConvolveLaunchComponent *k = &p->component[c];
+  double t[2] = { 0 }, v = sim_read_sample (p, x, y, c);
+
+  if (k->action == CONVOLVE_DO_COPY)
+    return v;
+  if (k->action == CONVOLVE_DO_FILL)
+    return k->fill;
+  for (guint i = 0; i < set->n_terms; i++)
+    t[i] = term_sum (launch, p, &set->term[i], weights[i], x, y, c);
+  if (p->weighted && c != p->alpha) {
+    double divisor =
+        term_sum (launch, p, &set->term[0], weights[0], x, y, p->alpha);
+
+    if (!(divisor > 0))
+      return CLAMP (v, k->lo, k->hi);
+    t[0] = (double) p->sum * t[0] / divisor;
+  }
+  switch (launch->combine) {
+    case CONVOLVE_DO_MAGNITUDE:
+      t[0] = sqrt (t[0] * t[0] + t[1] * t[1]);
+      break;
+    case CONVOLVE_DO_UNSHARP:
+      t[0] = fabs (v - t[0]) > k->threshold ?
+          v + (double) launch->amount * (v - t[0]) : v;
+      break;
+    default:
+      t[0] += t[1];
+  }
+  return sim_rounded (k->offset + (double) k->gain * t[0], k->lo, k->hi);
+}
+
+static void
+run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
+    guint grid, guint shared_bytes)
+{
+  check_geometry (kernel, launch, grid, shared_bytes);
+  for (guint i = 0; i < launch->n_pictures; i++) {
+    const ConvolveLaunchPicture *p = &launch->picture[i];
+    const ConvolveLaunchSet *set = &launch->set[p->weights];
+    const float *weights[2];
+
+    if (p->row_begin == p->row_end)
+      continue;
+    if (!check_picture (kernel, p))
+      return;
+    if (set->n_terms < 1 || set->n_terms > 2
+        || (kernel->route != CONVOLVE_ROUTE_STENCIL
+            && set->n_terms != kernel->terms)) {
+      sim_misuse ("%s got %u terms", kernel->name, set->n_terms);
+      return;
+    }
+    for (guint t = 0; t < set->n_terms; t++)
+      if (!(weights[t] = term_weights (kernel, launch, &set->term[t])))
+        return;
+    for (gint y = p->row_begin; y < p->row_end; y++)
+      for (gint x = 0; x < p->width; x++) {
+        guint sample[4];
+
+        for (guint c = 0; c < p->n_components; c++)
+          sample[c] = filter_sample (launch, p, weights, x, y, c);
+        sim_write_pixel (p, x, y, sample);
+      }
+  }
+}
+
+void
+sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid,
+    guint shared_bytes)
+{
+  runs[kernel - kernels]++;
+  if (is_stage (kernel))
+    sim_run_stage (kernel, parameters);
+  else
+    run_launch (kernel, parameters, grid, shared_bytes);
+}

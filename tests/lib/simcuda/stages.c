@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the stages compute (cuda/params.h), plainly and in double. */
+#include <math.h>
+
+#include "samples.h"
+#include "sim.h"
+
+static guint
+values (const ConvolveStage * s)
+{
+  return s->picture.n_components + (s->weighted ? 1 : 0);
+}
+
+static gboolean
+check_float_picture (const ConvolveStage * s, const gchar * what, guint64 at)
+{
+  gsize bytes = (gsize) s->picture.width * s->picture.height * values (s)
+      * (s->wide ? 8 : 4);
+
+  return sim_check_rows (what, at, 0, 1, bytes);
+}
+
+static double
+get (const ConvolveStage * s, guint64 from, gsize i)
+{
+  const float *f = (const float *) (gsize) from;
+
+  return s->wide ? (double) f[2 * i] + f[2 * i + 1] : f[i];
+}
+
+static void
+put (const ConvolveStage * s, gsize i, double v)
+{
+  float *f = (float *) (gsize) s->out;
+
+  if (s->wide) {
+    f[2 * i] = v;
+    f[2 * i + 1] = v - f[2 * i];
+  } else {
+    f[i] = v;
+  }
+}
+
+static gsize
+index_of (const ConvolveStage * s, gint x, gint y, guint c)
+{
+  return ((gsize) y * s->picture.width + x) * values (s) + c;
+}
+
+static double
+alpha_sample (const ConvolveStage * s, gint x, gint y)
+{
+  const guint8 *row = sim_address (s->alpha, s->alpha_stride, y);
+
+  if (s->op == CONVOLVE_STAGE_FINISH)
+    return get (s, s->alpha, (gsize) y * s->alpha_width + x);
+  return sim_read_word (row + (gsize) x * s->alpha_step + s->alpha_at,
+      s->alpha_store, s->alpha_swap) >> s->alpha_shift
+      & ((1u << s->alpha_depth) - 1);
+}
+
+static double
+covered_alpha (const ConvolveStage * s, gint x, gint y)
+{
+  double sum = 0;
+  guint n = 0;
+
+  for (gint j = y << s->alpha_h_sub; j < (y + 1) << s->alpha_h_sub; j++)
+    for (gint i = x << s->alpha_w_sub; i < (x + 1) << s->alpha_w_sub; i++) {
+      if (i >= s->alpha_width || j >= s->alpha_height)
+        continue;
+      sum += alpha_sample (s, i, j);
+      n++;
+    }
+  return n > 0 ? sum / n : 0;
+}
+
+static void
+load (const ConvolveStage * s, gint x, gint y)
+{
+  guint n = s->picture.n_components;
+
+  for (guint c = 0; c < n; c++)
+    put (s, index_of (s, x, y, c), sim_read_sample (&s->picture, x, y, c));
+  if (s->weighted)
+    put (s, index_of (s, x, y, n), covered_alpha (s, x, y));
+}
+
+static gboolean
+is_colour (const ConvolveStage * s, guint c)
+{
+  return s->weighted && c < s->picture.n_components && !(s->straight & 1 << c);
+}
+
+/* A value of the float picture, as this stage counts it. */
+static double
+stage_tap (const ConvolveStage * s, gint64 x, gint64 y, guint c)
+{
+  gint column = sim_outside (s->border, x, s->picture.width);
+  gint row = sim_outside (s->border, y, s->picture.height);
+  guint n = s->picture.n_components;
+
+  if (column < 0 || row < 0)
+    return s->edge[c] * (is_colour (s, c) ? s->edge[n] : 1)
+        * (s->op == CONVOLVE_STAGE_COLUMNS ? s->sum : 1);
+  return get (s, s->in, index_of (s, column, row, c))
+      * (s->op != CONVOLVE_STAGE_COLUMNS && is_colour (s, c) ?
+      get (s, s->in, index_of (s, column, row, n)) : 1);
+}
+
+static void
+sum_taps (const ConvolveStage * s, gint x, gint y)
+{
+  guint nx = s->op == CONVOLVE_STAGE_COLUMNS ? 1 : s->nx;
+  guint ny = s->op == CONVOLVE_STAGE_ROWS ? 1 : s->ny;
+  guint ax = nx == 1 && s->op == CONVOLVE_STAGE_COLUMNS ? 0 : s->ax;
+  guint ay = s->op == CONVOLVE_STAGE_ROWS ? 0 : s->ay;
+
+  for (guint c = 0; c < values (s); c++) {
+    double sum = 0;
+
+    for (guint j = 0; j < ny; j++)
+      for (guint i = 0; i < nx; i++)
+        sum += get (s, s->weights, (gsize) j * nx + i)
+            * stage_tap (s, (gint64) x + i - ax, (gint64) y + j - ay, c);
+    put (s, index_of (s, x, y, c), sum);
+  }
+}
+
+static double
+combine (const ConvolveStage * s, gint x, gint y, guint c)
+{
+  gsize i = index_of (s, x, y, c);
+  gsize n = index_of (s, x, y, s->picture.n_components);
+  double before = get (s, s->before, i), t, d;
+
+  if (s->picture.component[c].action == CONVOLVE_DO_COPY)
+    return before;
+  if (s->picture.component[c].action == CONVOLVE_DO_FILL)
+    return s->picture.component[c].fill;
+  t = get (s, s->in, i);
+  if (s->combine == CONVOLVE_DO_UNSHARP) {
+    d = before - t;
+    t = before + (fabs (d) > s->threshold[c] ? s->amount * d : 0);
+  } else if (s->combine == CONVOLVE_DO_MAGNITUDE) {
+    d = get (s, s->second, i);
+    t = sqrt (t * t + d * d);
+  } else if (s->second != 0) {
+    t += get (s, s->second, i);
+  }
+  if (is_colour (s, c)) {
+    d = get (s, s->in, n) + (s->second != 0 ? get (s, s->second, n) : 0);
+    if (!(d > 0))
+      return before;
+    t = s->sum * t / d;
+  }
+  return s->offset[c] + s->gain[c] * t;
+}
+
+static void
+finish (const ConvolveStage * s, gint x, gint y)
+{
+  guint n = s->picture.n_components, sample[4];
+  gsize at = index_of (s, x, y, n);
+
+  for (guint c = 0; c < n; c++) {
+    const ConvolveLaunchComponent *k = &s->picture.component[c];
+    gboolean copy = k->action == CONVOLVE_DO_COPY;
+    double r = combine (s, x, y, c);
+
+    if (!s->last)
+      put (s, index_of (s, x, y, c), r);
+    else if (k->action == CONVOLVE_DO_FILL)
+      sample[c] = r;
+    else
+      sample[c] =
+          sim_rounded (r, copy ? 0 : k->lo,
+          copy ? (1u << k->depth) - 1 : k->hi);
+  }
+  if (s->last)
+    sim_write_pixel (&s->picture, x, y, sample);
+  else if (s->weighted)
+    put (s, at, s->alpha_filtered == 2 ? covered_alpha (s, x, y) :
+        !s->alpha_filtered ? get (s, s->before, at) :
+        get (s, s->in, at) + (s->second != 0 ? get (s, s->second, at) : 0));
+}
+
+static gboolean
+check_stage (const SimKernel * kernel, const ConvolveStage * s)
+{
+  const ConvolveLaunchPicture *p = &s->picture;
+  gboolean finishes = s->op == CONVOLVE_STAGE_FINISH;
+  guint64 taps = s->op == CONVOLVE_STAGE_MATRIX ? (guint64) s->nx * s->ny :
+      s->op == CONVOLVE_STAGE_ROWS ? s->nx : s->ny;
+
+  if (s->op != kernel->route - CONVOLVE_ROUTE_STAGE_LOAD
+      || s->wide != (kernel->samples == CONVOLVE_SAMPLES_WIDE)) {
+    sim_misuse ("%s got operation %u", kernel->name, s->op);
+    return FALSE;
+  }
+  if (s->out != 0 && (s->out == s->in || s->out == s->second
+          || s->out == s->before))
+    sim_misuse ("%s would write onto what it reads", kernel->name);
+  if (s->wide && (s->in | s->out | s->second | s->before | s->weights) % 8)
+    sim_misuse ("%s got pairs that are not aligned", kernel->name);
+  if (s->op == CONVOLVE_STAGE_LOAD)
+    return sim_check_rows ("a stage's source", p->src, p->src_stride,
+        p->height, sim_row_bytes (p))
+        && (!s->weighted || sim_check_rows ("a stage's alpha", s->alpha,
+            s->alpha_stride, s->alpha_height,
+            (gsize) (s->alpha_width - 1) * s->alpha_step + s->alpha_at + 1))
+        && check_float_picture (s, "a stage's out", s->out);
+  if (!check_float_picture (s, "a stage's in", s->in))
+    return FALSE;
+  if (!finishes)
+    return check_float_picture (s, "a stage's out", s->out)
+        && sim_check_rows ("a stage's weights", s->weights, 0, 1,
+        taps * (s->wide ? 8 : 4));
+  return check_float_picture (s, "what was before", s->before)
+      && (s->second == 0 || check_float_picture (s, "a stage's second",
+          s->second))
+      && (s->last || s->alpha_filtered != 2
+      || sim_check_rows ("a stage's float alpha", s->alpha, 0, 1,
+          (gsize) s->alpha_width * s->alpha_height * (s->wide ? 8 : 4)))
+      && (s->last ? sim_check_rows ("a stage's target", p->dst,
+          p->dst_stride, p->height, sim_row_bytes (p)) :
+      check_float_picture (s, "a stage's out", s->out));
+}
+
+void
+sim_run_stage (const SimKernel * kernel, const ConvolveStage * s)
+{
+  if (!check_stage (kernel, s))
+    return;
+  for (gint y = 0; y < s->picture.height; y++)
+    for (gint x = 0; x < s->picture.width; x++) {
+      if (s->op == CONVOLVE_STAGE_LOAD)
+        load (s, x, y);
+      else if (s->op == CONVOLVE_STAGE_FINISH)
+        finish (s, x, y);
+      else
+        sum_taps (s, x, y);
+    }
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gmodule.h>
+#include <stdlib.h>
+
+#include "cudatest.h"
+
+const Sim *
+cudatest_sim (void)
+{
+  static Sim sim;
+  GModule *module;
+  gpointer *doors[] = { (gpointer *) & sim.fail_at,
+    (gpointer *) & sim.fail_name, (gpointer *) & sim.calls,
+    (gpointer *) & sim.live, (gpointer *) & sim.depth,
+    (gpointer *) & sim.runs, (gpointer *) & sim.misuses
+  };
+  const gchar *const names[] = { "simcuda_fail_at", "simcuda_fail_name",
+    "simcuda_calls", "simcuda_live", "simcuda_depth", "simcuda_runs",
+    "simcuda_misuses"
+  };
+
+  if (sim.calls != NULL)
+    return &sim;
+  module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
+  for (guint i = 0; i < G_N_ELEMENTS (doors); i++) {
+    if (module == NULL || !g_module_symbol (module, names[i], doors[i])) {
+      g_printerr ("libcuda.so.1 is not the simulated driver: set "
+          "LD_LIBRARY_PATH to tests/lib/simcuda of the build\n");
+      exit (77);
+    }
+  }
+  return &sim;
+}
+
+ConvolvePlan *
+cudatest_plan (const gchar * format, gint width, gint height,
+    const ConvolveSettings * settings)
+{
+  GstVideoInfo info;
+  g_autoptr (GError) error = NULL;
+  ConvolvePlan *plan;
+
+  gst_video_info_set_format (&info, gst_video_format_from_string (format),
+      width, height);
+  plan = convolve_plan_new (&info, settings, FALSE, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+TestFrame *
+cudatest_frame_new (const ConvolvePlan * plan, ConvolveDevice * device,
+    guint slack, GError ** error)
+{
+  TestFrame *frame = g_new0 (TestFrame, 1);
+  const GstVideoInfo *info = &plan->info;
+  gsize size = GST_VIDEO_INFO_SIZE (info)
+      + (gsize) slack * 4 * GST_VIDEO_INFO_HEIGHT (info);
+  gsize offset = 0;
+
+  frame->info = *info;
+  frame->frame.memory = CONVOLVE_MEMORY_HOST;
+  if (device != NULL) {
+    frame->frame.memory = CONVOLVE_MEMORY_PINNED;
+    frame->backend = device->backend;
+    frame->block = device->backend->host_alloc (device, size, &frame->owner,
+        error);
+  } else {
+    frame->block = g_malloc (size);
+  }
+  if (frame->block == NULL) {
+    g_free (frame);
+    return NULL;
+  }
+  for (gsize i = 0; i < size; i++)
+    frame->block[i] = g_test_rand_int ();
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
+    gint stride = GST_VIDEO_INFO_PLANE_STRIDE (info, p) + slack;
+    gint comp[GST_VIDEO_MAX_COMPONENTS];
+    gsize rows;
+
+    gst_video_format_info_component (info->finfo, p, comp);
+    frame->frame.data[p] = frame->block + offset;
+    frame->frame.stride[p] = stride;
+    rows = GST_VIDEO_INFO_COMP_HEIGHT (info, comp[0]);
+    offset += rows * stride;
+  }
+  return frame;
+}
+
+void
+cudatest_frame_free (TestFrame * frame)
+{
+  if (frame == NULL)
+    return;
+  if (frame->backend != NULL)
+    frame->backend->host_free (frame->owner, frame->block);
+  else
+    g_free (frame->block);
+  g_free (frame);
+}
+
+TestFrame *
+cudatest_expected (ConvolvePlan * plan, const TestFrame * in)
+{
+  const ConvolveOpenOptions options = {.device_id = -1,.n_threads = 1,
+    .frames_in_flight = 1
+  };
+  g_autoptr (GError) error = NULL;
+  ConvolveDevice *cpu = convolve_device_open (convolve_backend_cpu (),
+      &options, &error);
+  TestFrame *out = cudatest_frame_new (plan, NULL, 0, NULL);
+  ConvolveFrame host = in->frame;
+  ConvolveProgram *program;
+  guint64 job;
+
+  g_assert_no_error (error);
+  host.memory = CONVOLVE_MEMORY_HOST;
+  program = convolve_program_new (cpu, plan, &error);
+  g_assert_no_error (error);
+  convolve_program_process (program, &host, &out->frame, &job, &error);
+  g_assert_no_error (error);
+  convolve_device_wait (cpu, job, &error);
+  g_assert_no_error (error);
+  convolve_program_free (program);
+  convolve_device_close (cpu);
+  return out;
+}
+
+static guint
+get_sample (const ConvolvePass * pass, const ConvolveFrame * frame, gint x,
+    gint y, guint c)
+{
+  const ConvolveComponent *k = &pass->layout.component[c];
+  gint row = pass->row_first + y * pass->row_step;
+  const guint8 *at = frame->data[pass->layout.plane]
+      + (gssize) row * frame->stride[pass->layout.plane]
+      + x * pass->layout.pixel_step + k->offset;
+  guint word;
+
+  switch (pass->layout.type) {
+    case CONVOLVE_SAMPLE_U8:
+      word = *at;
+      break;
+    case CONVOLVE_SAMPLE_U16LE:
+      word = GST_READ_UINT16_LE (at);
+      break;
+    case CONVOLVE_SAMPLE_U16BE:
+      word = GST_READ_UINT16_BE (at);
+      break;
+    default:
+      word = GST_READ_UINT32_LE (at);
+  }
+  return word >> k->shift & ((1u << k->depth) - 1);
+}
+
+void
+cudatest_compare (const ConvolvePlan * plan, const TestFrame * expected,
+    const TestFrame * out)
+{
+  for (guint i = 0; i < plan->n_passes; i++) {
+    const ConvolvePass *pass = &plan->pass[i];
+
+    for (gint y = 0; y < pass->height; y++)
+      for (gint x = 0; x < pass->width; x++)
+        for (guint c = 0; c < pass->layout.n_components; c++) {
+          gint a = get_sample (pass, &expected->frame, x, y, c);
+          gint b = get_sample (pass, &out->frame, x, y, c);
+
+          if (ABS (a - b) > 1)
+            g_error ("pass %u, component %u, pixel %d, %d: %d, not %d", i, c,
+                x, y, b, a);
+        }
+  }
+}

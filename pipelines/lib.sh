@@ -53,11 +53,17 @@ need_packages () {
     || fail "Could not install:$missing"
 }
 
+# The architecture to make CUDA code for: this machine's GPU's, or one that stands for all where there is none. Code for
+# every architecture takes many minutes; installing from a release does that (docs/building.md).
+cuda_arch () {
+  nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d . | grep '^[0-9]*$' || echo 90
+}
+
 # set_up FOLDER [ARGUMENT...]: makes the build folder unless it is there; arguments go to meson setup.
 set_up () {
   folder=$1
   shift
-  [ -f "$folder/build.ninja" ] || meson setup "$folder" "$root" "$@"
+  [ -f "$folder/build.ninja" ] || meson setup "$folder" "$root" "-Dcuda-arch=$(cuda_arch)" "$@"
 }
 
 # The plugin of the build folder first, an installed one otherwise. Keeps a registry of its own, so that the user's

@@ -3,23 +3,22 @@
 # Shows what videoconvolve does, from a bare Debian 12 machine on: installs what is missing, builds, and filters.
 #   ./pipelines/demo.sh [FILE | camera | test]
 # FILE is any video that GStreamer can decode, camera is a V4L2 camera (CAMERA=/dev/video0), test is a moving test
-# picture, the default. FRAMES=n sets how many frames are filtered: 150 unless set, 0 for all of a file; decoders on
-# several threads may let a few more pass.
+# picture, the default. FRAMES=n sets how many frames are filtered: 150 unless set, 0 for all of a file.
 # Results are in out/ (OUT=folder): filtered videos, before-after.png, and commands.txt with every line that was run.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=pipelines/lib.sh
 . "$root/pipelines/lib.sh"
 
-case ${1:-} in
-  -h | --help) sed -n '3,8s/^# //p' "$0"; exit 0 ;;
-esac
 choose_input "${1:-}"
 # shellcheck disable=SC2086
 need_packages $packages_build $packages_run
 if [ -z "${CONVOLVE_AS_BUILT:-}" ]; then
-  say "Building"
-  log=$(set_up "$build" 2>&1 && ninja -C "$build" gst/libgstconvolve.so 2>&1) || fail "$log" "The build failed."
+  plugin=gst/libgstconvolve.so
+  if [ ! -f "$build/$plugin" ] || ! ninja -C "$build" -n "$plugin" | grep -q 'no work to do'; then
+    say "Building"
+    log=$(set_up "$build" 2>&1 && ninja -C "$build" "$plugin" 2>&1) || fail "$log" "The build failed."
+  fi
 fi
 use_plugin
 choose_encoder
@@ -39,6 +38,14 @@ sharpen|filter=unsharp sigma=2 amount=1.5 channels=luma
 edges|filter=sobel gradient=magnitude scale=0.5
 emboss|filter=emboss angle=315 amount=1
 custom|kernel=<<-2,-1,0>,<-1,1,1>,<0,1,2>>'
+
+# What an earlier run left would be taken for this one's.
+rm -f "$out/before-after.png"
+while IFS='|' read -r name settings; do
+  rm -f "$out/$name.mp4" "$out/$name.mkv"
+done <<LIST
+$filters
+LIST
 
 say "Input: $input${camera:+ ($camera)}"
 say "Filtering and encoding:"

@@ -39,7 +39,7 @@ need_packages () {
   done
   [ -n "$missing" ] || return 0
 
-  say "Installing:$missing"
+  say "Installing with apt-get (a bare system downloads about 250 MB):$missing"
   if [ "$(id -u)" = 0 ]; then
     as_root=
   elif command -v sudo >/dev/null; then
@@ -47,10 +47,10 @@ need_packages () {
   else
     fail "These packages are missing and neither root nor sudo is at hand:$missing"
   fi
-  $as_root apt-get update -q || say "apt-get update failed; trying with the lists that are there"
+  log=$($as_root apt-get update -qq 2>&1) || say "$log" "apt-get update failed; trying with the lists that are there"
   # shellcheck disable=SC2086
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing \
-    || fail "Could not install:$missing"
+  log=$($as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing 2>&1) \
+    || fail "$log" "Could not install:$missing"
 }
 
 # The architecture to make CUDA code for: this machine's GPU's, or one that stands for all where there is none. Code for
@@ -79,9 +79,15 @@ use_plugin () {
   fi
 }
 
-# Sets $kind to file, camera or test, from the first argument of a script.
+# Sets $kind to file, camera or test, from the first argument of a script. --help prints the comment at the script's top.
 choose_input () {
   input=${1:-test}
+  case $input in
+    -h | --help)
+      sed -n '3,$ { /^#/!q; s/^# //p; }' "$0"
+      exit 0
+      ;;
+  esac
   case $input in
     camera | test) kind=$input ;;
     *) kind='file' ;;
@@ -148,14 +154,21 @@ launch () {
               "video/x-raw,format=I420,width=${WIDTH:-1280},height=${HEIGHT:-720},framerate=30/1"
             ;;
         esac
-        # identity ends the stream in place of the frame that it counts to.
-        [ "${FRAMES:-0}" = 0 ] || set -- "$@" ! identity "eos-after=$((FRAMES + 1))"
+        # identity ends the stream in place of the frame that it counts to, but lets pass what a decoder then still hands
+        # out: incomplete frames. The queue keeps those back, all but one that may be waiting for room in it; the second
+        # identity ends at that one.
+        [ "${FRAMES:-0}" = 0 ] || set -- "$@" ! queue ! identity "eos-after=$((FRAMES + 1))" ! \
+          identity "eos-after=$((FRAMES + 1))"
         ;;
       @display)
         if [ -n "${SINK:-}" ]; then
           # shellcheck disable=SC2086
           set -- "$@" $SINK
-        elif [ -n "${HEADLESS:-}" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+        elif [ -n "${HEADLESS:-}" ]; then
+          set -- "$@" fakesink sync=false
+        elif [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+          say "There is no display: frames are filtered and dropped, until the input ends or Ctrl-C. Set DISPLAY, or" \
+            "SINK to another sink, as in SINK='jpegenc ! multifilesink location=%04d.jpg'." >&2
           set -- "$@" fakesink sync=false
         else
           set -- "$@" autovideosink

@@ -14,8 +14,10 @@ output=${2:-${OUT:-$root/out}/sharpened.$suffix}
 mkdir -p "$(dirname "$output")"
 
 # Unsharp masking of luma alone: noise in the colours is left as it is, and small differences stay below the threshold.
+# With PROGRESS the frames that pass identity are counted and shown.
+PROGRESS=sharpen
 # shellcheck disable=SC2086
 launch @input ! queue ! \
   videoconvolve filter=unsharp sigma=1.5 amount=1 threshold=0.01 channels=luma ! \
-  queue ! $encode "location=$output"
+  identity name=progress silent=false ! queue ! $encode "location=$output"
 say "Wrote $output"

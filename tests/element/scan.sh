@@ -12,13 +12,24 @@ export GST_PLUGIN_PATH_1_0="$1" GST_PLUGIN_SYSTEM_PATH_1_0='' GST_REGISTRY_1_0="
 export G_DEBUG=fatal-criticals LD_DEBUG=files LD_DEBUG_OUTPUT="$2.libraries"
 rm -f "$2" "$2".libraries.*
 
-said=$(gst-inspect-1.0 videoconvolve 2>&1 >"$2.txt")
+status=0
+said=$(gst-inspect-1.0 videoconvolve 2>&1 >"$2.txt") || status=$?
 unset LD_DEBUG LD_DEBUG_OUTPUT
+if [ "$status" != 0 ]; then
+  echo "gst-inspect-1.0 videoconvolve ended with status $status and says: $said"
+  cat "$2.txt"
+  gst-inspect-1.0 -b || true
+  exit 1
+fi
 if [ -n "$said" ]; then
   echo "the scan says: $said"
   exit 1
 fi
-grep -q 'GstVideoConvolve' "$2.txt"
+if ! grep -q 'GstVideoConvolve' "$2.txt"; then
+  echo "gst-inspect-1.0 does not describe the element; it wrote:"
+  cat "$2.txt"
+  exit 1
+fi
 if ! grep -q 'libgstconvolve' "$2".libraries.*; then
   echo "the loader's log does not name the plugin: nothing can be told from it"
   exit 1

@@ -87,7 +87,7 @@ static const GEnumValue alpha_modes[] = {
   {CONVOLVE_ALPHA_AUTO, "Weighted for filters without negative weights",
       "auto"},
   {CONVOLVE_ALPHA_STRAIGHT, "Every component by itself", "straight"},
-  {CONVOLVE_ALPHA_WEIGHTED, "Colours count as much as they are opaque",
+  {CONVOLVE_ALPHA_WEIGHTED, "Colors count as much as they are opaque",
       "weighted"},
   {0, NULL, NULL}
 };

@@ -80,7 +80,8 @@ gst_video_convolve_matrix_from_rows (const GValue * value, GError ** error)
 
     if (!GST_VALUE_HOLDS_ARRAY (row)) {
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-          "row %u is not an array of numbers as in <<1,2,1>,<2,4,2>>", y + 1);
+          "row %u is not an array: rows need one more pair of brackets around "
+          "them, as in <<1,2,1>,<2,4,2>>", y + 1);
       return NULL;
     }
     n = gst_value_array_get_size (row);
@@ -90,8 +91,8 @@ gst_video_convolve_matrix_from_rows (const GValue * value, GError ** error)
     }
     if (y > 0 && n != width) {
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-          "row %u has %u columns where the rows above have %u", y + 1, n,
-          width);
+          "row %u has %u column%s where the rows above have %u", y + 1, n,
+          n == 1 ? "" : "s", width);
       return NULL;
     }
     width = n;

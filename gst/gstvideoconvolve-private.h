@@ -76,6 +76,8 @@ struct _GstVideoConvolve {
   GstVideoInfo info;            /* of the caps */
   GstVideoInfo picture;         /* of one buffer: a field where the caps alternate fields */
   gboolean negotiated;
+  gint started;                 /* atomic: between start and stop */
+  gboolean caps_refused;        /* the latest caps were: those before may still be in use */
   ConvolveDevice *device;
   gpointer context;             /* that the device was opened in: a neighbour's, or NULL */
   GstAllocator *pinned;         /* over the device's page-locked memory, or NULL */

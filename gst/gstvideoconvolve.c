@@ -59,12 +59,16 @@ gst_video_convolve_start (GstBaseTransform * trans)
   self->n_passed = 0;
   GST_OBJECT_UNLOCK (self);
   self->negotiated = FALSE;
+  self->caps_refused = FALSE;
   self->announced = FALSE;
   self->cuda_failed = FALSE;
   self->drained = GST_FLOW_OK;
   gst_video_info_init (&self->info);
   gst_cuda_interop_start (self->interop, active->cuda_device_id);
-  return gst_video_convolve_open (self);
+  if (!gst_video_convolve_open (self))
+    return FALSE;
+  g_atomic_int_set (&self->started, TRUE);
+  return TRUE;
 }
 
 static gboolean
@@ -72,6 +76,7 @@ gst_video_convolve_stop (GstBaseTransform * trans)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
 
+  g_atomic_int_set (&self->started, FALSE);
   gst_video_convolve_drop_jobs (self);
   gst_video_convolve_close (self);
   gst_cuda_interop_stop (self->interop);
@@ -109,6 +114,10 @@ gst_video_convolve_set_caps (GstBaseTransform * trans, GstCaps * incaps,
   g_autoptr (GError) error = NULL;
   GstVideoInfo info;
 
+  /* Pads let data in a moment before start has set up what it needs. */
+  if (!g_atomic_int_get (&self->started))
+    return FALSE;
+  self->caps_refused = TRUE;
   /* Frames of the old caps leave before the new ones. */
   gst_video_convolve_drain (self);
   if (!gst_video_info_from_caps (&info, incaps)) {

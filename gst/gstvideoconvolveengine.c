@@ -426,12 +426,34 @@ same_picture (const GstVideoInfo * a, const GstVideoInfo * b)
   return gst_video_info_is_equal (&copy, b);
 }
 
+/* FALSE after an error took device or programs away. */
+static gboolean
+is_ready (GstVideoConvolve * self)
+{
+  return self->device != NULL
+      && (self->programs[0] != NULL || self->programs[1] != NULL
+      || gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self)));
+}
+
+/* Takes over what the device is opened with; TRUE if that changes it. */
+static gboolean
+adopt_options (GstVideoConvolve * self, const GstVideoConvolveValues * next)
+{
+  gboolean changed = needs_reopen (self, next);
+
+  self->active.n_threads = next->n_threads;
+  self->active.frames_in_flight = next->frames_in_flight;
+  self->active.bands = next->bands;
+  return changed;
+}
+
 gboolean
 gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
 {
   GstVideoConvolveValues next;
-  gboolean changed, same;
+  gboolean changed, same, reopen;
 
+  reopen = self->device == NULL;
   same = self->negotiated && same_picture (&self->info, info);
   self->negotiated = FALSE;
   self->info = *info;
@@ -446,16 +468,15 @@ gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
 
   changed = gst_video_convolve_take_values (self, &next);
   if (changed) {
-    gboolean reopen = needs_reopen (self, &next);
-
+    reopen |= adopt_options (self, &next);
     adopt_values (self, &next);
-    if (reopen) {
-      gst_video_convolve_close (self);
-      if (!gst_video_convolve_open (self))
-        return FALSE;
-    }
   }
-  if (!same || changed) {
+  if (reopen) {
+    gst_video_convolve_close (self);
+    if (!gst_video_convolve_open (self))
+      return FALSE;
+  }
+  if (!same || changed || !is_ready (self)) {
     drop_programs (self);
     if (!remake_programs (self))
       return FALSE;
@@ -463,8 +484,23 @@ gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
     update_latency (self);
   }
   self->negotiated = TRUE;
+  self->caps_refused = FALSE;
   announce (self);
   return TRUE;
+}
+
+/* After refused caps the base class does not hand on those again that were
+ * there before: to it they are nothing new. */
+static gboolean
+negotiate_again (GstVideoConvolve * self)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  g_autoptr (GstCaps) in = gst_pad_get_current_caps (trans->sinkpad);
+  g_autoptr (GstCaps) out = gst_pad_get_current_caps (trans->srcpad);
+
+  /* Without caps the base class refuses the buffer. */
+  return in == NULL || out == NULL
+      || GST_BASE_TRANSFORM_GET_CLASS (trans)->set_caps (trans, in, out);
 }
 
 gboolean
@@ -473,20 +509,25 @@ gst_video_convolve_update (GstVideoConvolve * self)
   GstVideoConvolveProgram *programs[2] = { NULL, NULL };
   g_autoptr (GError) error = NULL;
   GstVideoConvolveValues next;
+  gboolean changed;
   gchar *text;
 
-  if (!self->negotiated || !gst_video_convolve_take_values (self, &next))
-    return TRUE;
-
-  if (needs_reopen (self, &next)) {
-    self->active.n_threads = next.n_threads;
-    self->active.frames_in_flight = next.frames_in_flight;
-    self->active.bands = next.bands;
-    if (!gst_video_convolve_reopen (self)) {
+  if (!self->negotiated)
+    return !self->caps_refused || negotiate_again (self);
+  changed = gst_video_convolve_take_values (self, &next);
+  if (((changed && adopt_options (self, &next)) || !is_ready (self))
+      && !gst_video_convolve_reopen (self)) {
+    if (changed) {
       gst_video_convolve_values_clear (&next);
-      return FALSE;
+      /* Should another frame come, it tries again with all of them. */
+      GST_OBJECT_LOCK (self);
+      self->changed = TRUE;
+      GST_OBJECT_UNLOCK (self);
     }
+    return FALSE;
   }
+  if (!changed)
+    return TRUE;
   if (make_programs (self, &next, programs, &text, &error)) {
     adopt_values (self, &next);
     use_programs (self, programs, text);
@@ -505,6 +546,7 @@ gst_video_convolve_can_switch_to_cpu (GstVideoConvolve * self,
     const GError * fault)
 {
   return self->active.backend == GST_VIDEO_CONVOLVE_BACKEND_AUTO
+      && self->device != NULL
       && self->device->backend != convolve_backend_cpu ()
       && fault->domain == CONVOLVE_ERROR
       && fault->code != CONVOLVE_ERROR_INVALID

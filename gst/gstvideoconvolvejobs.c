@@ -188,8 +188,12 @@ gst_video_convolve_finish_job (GstVideoConvolve * self, GstBuffer ** outbuf)
   g_autoptr (GError) error = NULL;
   gboolean ok;
 
-  ok = convolve_device_wait (self->device, job->number, &error);
-  if (!ok && rerun_jobs (self, self->n_jobs, self->n_jobs, &error))
+  /* A job without a program was lost when a fault could not be got over, and
+   * that error has been posted. */
+  ok = job->program != NULL
+      && convolve_device_wait (self->device, job->number, &error);
+  if (!ok && job->program != NULL
+      && rerun_jobs (self, self->n_jobs, self->n_jobs, &error))
     ok = convolve_device_wait (self->device, job->number, &error);
 
   if (job->program != NULL)

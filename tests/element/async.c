@@ -314,6 +314,37 @@ GST_START_TEST (test_fault_is_an_error)
 
 GST_END_TEST;
 
+/* The device goes when it must be opened anew: an error a frame, and on it goes
+ * with all values once the device is back. */
+GST_START_TEST (test_device_comes_back)
+{
+  GstHarness *h = element_harness ("videoconvolve backend=cuda filter=box",
+      GREY_CAPS);
+  GstBus *bus = bus_of (h);
+
+  fail_unless_equals_int (gst_harness_push (h, filled_buffer (32, 0, 0)),
+      GST_FLOW_OK);
+  g_setenv ("FAKE_CUDA_FAIL", "probe", TRUE);
+  g_object_set (h->element, "n-threads", 2, "bias", 0.2, NULL);
+  for (guint k = 1; k <= 2; k++) {
+    fail_unless_equals_int (gst_harness_push (h, filled_buffer (32, 0, k)),
+        GST_FLOW_ERROR);
+    assert_message (bus, GST_MESSAGE_ERROR, GST_RESOURCE_ERROR,
+        GST_RESOURCE_ERROR_NOT_FOUND, "the fake device is away");
+  }
+  assert_filled (gst_harness_pull (h), 0);
+  g_unsetenv ("FAKE_CUDA_FAIL");
+  fail_unless_equals_int (gst_harness_push (h, filled_buffer (32, 0, 3)),
+      GST_FLOW_OK);
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  assert_filled (gst_harness_pull (h), 51);
+  assert_no_message (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_no_device)
 {
   GstHarness *h = async_harness ("probe");
@@ -362,6 +393,7 @@ async_suite (void)
   tcase_add_test (tc, test_error_while_draining);
   tcase_add_test (tc, test_fault_goes_on_with_the_cpu);
   tcase_add_test (tc, test_fault_is_an_error);
+  tcase_add_test (tc, test_device_comes_back);
   tcase_add_test (tc, test_no_device);
   return s;
 }

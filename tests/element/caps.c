@@ -304,6 +304,28 @@ GST_START_TEST (test_alternate)
 
 GST_END_TEST;
 
+/* To the base class, caps that come again after refused ones are not new. */
+GST_START_TEST (test_caps_after_refused)
+{
+  static const gchar *const good =
+      "video/x-raw,format=GRAY8,width=8,height=4,framerate=25/1";
+  static const gchar *const bad = "video/x-raw,format=GRAY8,width=8,"
+      "height=4,framerate=25/1,interlace-mode=fields";
+  GstHarness *h = element_harness ("videoconvolve filter=box", good);
+  GstCaps *caps = gst_caps_from_string (bad);
+
+  assert_filled (filter_one (h, filled_buffer (32, 9, 0)), 9);
+  gst_harness_push_event (h, gst_event_new_caps (caps));
+  gst_caps_unref (caps);
+  fail_unless_equals_int (gst_harness_push (h, filled_buffer (32, 9, 1)),
+      GST_FLOW_NOT_NEGOTIATED);
+  gst_harness_set_src_caps_str (h, good);
+  assert_filled (filter_one (h, filled_buffer (32, 8, 1)), 8);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* Fields of 4:2:0 video lie where the caps say, which for one row of chroma
  * is not where a frame of a field's height has it. */
 GST_START_TEST (test_alternate_planes)
@@ -351,6 +373,7 @@ caps_suite (void)
   tcase_add_test (tc, test_fields);
   tcase_add_test (tc, test_alternate);
   tcase_add_test (tc, test_alternate_planes);
+  tcase_add_test (tc, test_caps_after_refused);
   return s;
 }
 

@@ -21,7 +21,7 @@ add_piece (const float *tile, int pitch, const float *weights, int lane, int col
 
 #pragma unroll (unrolled)
   for (int j = 0; j < ny + CONVOLVE_WARP_ROWS - 1; j++)
-    walk_taps<N, TAPS> (tile + j * pitch, lane, nx, [&] (int k, const float *v) {
+    walk_lines<N, TAPS, 1> (tile + j * pitch, pitch, lane, nx, [&] (int k, int, const float *v) {
 #pragma unroll
       for (int q = 0; q < CONVOLVE_WARP_ROWS; q++) {
         if (TAPS && (j - q < 0 || j - q >= TAPS))

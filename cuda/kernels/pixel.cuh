@@ -209,13 +209,14 @@ finish_pixel (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool inpu
     const float *sum1)
 {
   int in[N] = {}, q[N];
-  float divisor = 1.f;
+  float divisor = 1.f, share = 1.f;
 
   if (N > 1 && p.weighted) {
     float head = sum0[0], tail = sum0[N - 1];
 
     divisor = p.alpha == 0 ? head : tail;
     input |= !(divisor > 0.f);
+    share = p.sum / divisor;
   }
   if (input)
     load_pixel<S, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) y * p.src_stride, x, in);
@@ -235,7 +236,7 @@ finish_pixel (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool inpu
       value = in[c] + (fabsf (d) > k.threshold ? l.amount * d : 0.f);
     }
     if (N > 1 && p.weighted && p.alpha != c) {
-      value = p.sum * value / divisor;
+      value *= share;
       if (!(divisor > 0.f)) {
         q[c] = k.action == CONVOLVE_DO_FILL ? (int) k.fill : k.action == CONVOLVE_DO_COPY ? in[c] :
             (int) fminf (fmaxf ((float) in[c], k.lo), k.hi);

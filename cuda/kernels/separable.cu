@@ -46,42 +46,53 @@ lay_out (const ConvolveLaunch &l, const ConvolveLaunchSet &set, float *shared, i
   return r;
 }
 
-/* One line along x into ring row slot. Terms whose anchors differ from the line's start it later. */
+/* A filtered line into ring row slot. */
+template <int N>
+__device__ inline void
+put_row (float *ring, int slot, int lane, const float (&acc)[Lane<N>::samples])
+{
+  float *to = ring + (slot * 32 + lane) * Lane<N>::samples;
+
+  if constexpr (Lane<N>::samples == 4) {
+    *reinterpret_cast<float4 *> (to) = make_float4 (acc[0], acc[1], acc[2], acc[3]);
+  } else {
+#pragma unroll
+    for (int e = 0; e < Lane<N>::samples; e++)
+      to[e] = acc[e];
+  }
+}
+
+/* The warp's lines along x, all at once: a weight is loaded once for them. n of them count, and become ring rows row,
+ * row + CONVOLVE_BLOCK_WARPS, ... Terms whose anchors differ from the lines' start later. */
 template <int N, int T, int TAPS>
 __device__ inline void
-filter_row (const ConvolveLaunch &l, const ConvolveLaunchSet &set, const Rings &r, const float *from, int lane, int slot,
-    int ax)
+filter_lines (const ConvolveLaunch &l, const ConvolveLaunchSet &set, const Rings &r, int lane, int row, int n, int ax)
 {
 #pragma unroll
   for (int t = 0; t < T; t++) {
     const ConvolveLaunchTerm &term = set.term[t];
-    float acc[Lane<N>::samples] = {};
+    float acc[CONVOLVE_WARP_LINES][Lane<N>::samples] = {};
     const float *w = TAPS ? l.weight + term.first : r.wx[t];
-
-    if (TAPS || (ax == term.ax)) {
-      walk_taps<N, TAPS> (from, lane, term.nx, [&] (int k, const float *v) {
+    auto add = [&] (int k, int q, const float *v) {
 #pragma unroll
-        for (int e = 0; e < Lane<N>::samples; e++)
-          acc[e] = fmaf (w[k], v[e], acc[e]);
-      });
+      for (int e = 0; e < Lane<N>::samples; e++)
+        acc[q][e] = fmaf (w[k], v[e], acc[q][e]);
+    };
+
+    if (TAPS || ax == term.ax) {
+      walk_lines<N, TAPS, CONVOLVE_WARP_LINES> (r.line, r.pitch, lane, term.nx, add);
     } else {
-      const float *line = from + (ax - term.ax) * N + lane * Lane<N>::samples;
+      const float *from = r.line + (ax - term.ax) * N + lane * Lane<N>::samples;
 
       for (int k = 0; k < term.nx; k++)
 #pragma unroll
-        for (int e = 0; e < Lane<N>::samples; e++)
-          acc[e] = fmaf (w[k], line[k * N + e], acc[e]);
+        for (int q = 0; q < CONVOLVE_WARP_LINES; q++)
+          add (k, q, from + q * r.pitch + k * N);
     }
-
-    float *to = r.ring[t] + (slot * 32 + lane) * Lane<N>::samples;
-
-    if constexpr (Lane<N>::samples == 4) {
-      *reinterpret_cast<float4 *> (to) = make_float4 (acc[0], acc[1], acc[2], acc[3]);
-    } else {
 #pragma unroll
-      for (int e = 0; e < Lane<N>::samples; e++)
-        to[e] = acc[e];
-    }
+    for (int q = 0; q < CONVOLVE_WARP_LINES; q++)
+      if (q < n)
+        put_row<N> (r.ring[t], (row + q * CONVOLVE_BLOCK_WARPS) % r.rows, lane, acc[q]);
   }
 }
 
@@ -157,8 +168,7 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
       load_lines<S, N, CONVOLVE_WARP_LINES> (l, p, lane, x0 - ax, y0 - ay + i, CONVOLVE_BLOCK_WARPS, lines,
           Lane<N>::strip + nx - 1, r.line, r.pitch);
       __syncwarp ();
-      for (int k = 0; k < lines; k++)
-        filter_row<N, T, TAPS> (l, set, r, r.line + k * r.pitch, lane, (i + k * CONVOLVE_BLOCK_WARPS) % r.rows, ax);
+      filter_lines<N, T, TAPS> (l, set, r, lane, i, lines, ax);
       __syncwarp ();
     }
     have = need;

@@ -66,36 +66,42 @@ load_lines (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, int lane, i
   }
 }
 
-/* Calls f (k, v) for k = 0 .. taps - 1, v being the lane's samples k pixels to the right. TAPS > 0 unrolls. Every load is a
- * 16-byte vector at lane distance 16 bytes (three components: words at distance 3), free of bank conflicts; values
- * that the next tap shares stay in registers. */
-template <int N, int TAPS, typename F>
+/* Calls f (k, q, v) for k = 0 .. taps - 1 and lines q, pitch floats apart, v being the lane's samples of line q, k pixels to
+ * the right. TAPS > 0 unrolls. Every load is a 16-byte vector at lane distance 16 bytes (three components: words at distance
+ * 3), free of bank conflicts; values that the next tap shares stay in registers. */
+template <int N, int TAPS, int LINES, typename F>
 __device__ inline void
-walk_taps (const float *line, int lane, int runtime_taps, F f)
+walk_lines (const float *line, int pitch, int lane, int runtime_taps, F f)
 {
   const int taps = TAPS ? TAPS : runtime_taps;
 
   if constexpr (N == 3) {
-    const float *l = line + lane * 3;
-
 #pragma unroll (TAPS ? TAPS : 1)
     for (int k = 0; k < taps; k++)
-      f (k, l + k * 3);
+#pragma unroll
+      for (int q = 0; q < LINES; q++)
+        f (k, q, line + q * pitch + (lane + k) * 3);
   } else {
     constexpr int step = 4 / N;
     const float4 *l = reinterpret_cast<const float4 *> (line) + lane;
-    float4 a = l[0];
-
-#pragma unroll (TAPS ? TAPS : 2)
-    for (int k = 0; k < taps; k += step) {
-      float4 b = l[k / step + 1];
-      const float window[8] = { a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w };
+    float4 a[LINES];
 
 #pragma unroll
-      for (int j = 0; j < step; j++)
-        if (k + j < taps)
-          f (k + j, window + j * N);
-      a = b;
+    for (int q = 0; q < LINES; q++)
+      a[q] = l[q * pitch / 4];
+#pragma unroll (TAPS ? TAPS : 1)
+    for (int k = 0; k < taps; k += step) {
+#pragma unroll
+      for (int q = 0; q < LINES; q++) {
+        float4 b = l[q * pitch / 4 + k / step + 1];
+        const float window[8] = { a[q].x, a[q].y, a[q].z, a[q].w, b.x, b.y, b.z, b.w };
+
+#pragma unroll
+        for (int j = 0; j < step; j++)
+          if (k + j < taps)
+            f (k + j, q, window + j * N);
+        a[q] = b;
+      }
     }
   }
 }

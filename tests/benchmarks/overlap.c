@@ -144,6 +144,20 @@ make_buffers (GstHarness * h, const Job * job, gboolean pinned,
   }
 }
 
+/* What a part of the work takes a frame, as the device saw it. */
+static gdouble
+part_ms (GstHarness * h, const gchar * name)
+{
+  GstStructure *stats;
+  guint64 ns = 0, frames = 0;
+
+  g_object_get (h->element, "stats", &stats, NULL);
+  gst_structure_get_uint64 (stats, name, &ns);
+  gst_structure_get_uint64 (stats, "frames", &frames);
+  gst_structure_free (stats);
+  return frames > 0 ? ns / 1e6 / frames : 0;
+}
+
 /* Prints the mean time a frame and the median from a frame's arrival to the
  * return of the push, which is its departure with one frame in flight. */
 static void
@@ -182,12 +196,13 @@ run_element (const Job * job, guint in_flight, guint bands, gboolean pinned,
   }
   mean = (g_get_monotonic_time () - begin) / 1e3 / N_FRAMES;
   median = median_ms (times, N_FRAMES);
+  g_print ("%-12s %6u %6u %10.3f %8.2f x %10.3f %8.2f x %8.3f %8.3f %8.3f\n",
+      pinned ? "page-locked" : "ordinary", in_flight, bands, mean,
+      mean / yardstick, median, median / yardstick, part_ms (h, "upload"),
+      part_ms (h, "kernel"), part_ms (h, "download"));
   for (guint i = 0; i < N_BUFFERS; i++)
     gst_buffer_unref (buffers[i]);
   gst_harness_teardown (h);
-  g_print ("%-12s %6u %6u %10.3f %8.2f x %10.3f %8.2f x\n",
-      pinned ? "page-locked" : "ordinary", in_flight, bands, mean,
-      mean / yardstick, median, median / yardstick);
 }
 
 int
@@ -212,8 +227,9 @@ main (int argc, char **argv)
       job.sigma);
   g_print ("yardstick, one frame up and one down at once: %.3f ms\n",
       yardstick);
-  g_print ("%-12s %6s %6s %10s %10s %10s\n", "memory", "flight", "bands",
-      "a frame, ms", "", "latency, ms");
+  g_print ("%-12s %6s %6s %10s %10s %10s %10s %8s %8s %8s\n", "memory",
+      "flight", "bands", "frame, ms", "", "push, ms", "", "up", "kernel",
+      "down");
   for (guint i = 0; i < G_N_ELEMENTS (bands); i++)
     run_element (&job, 1, bands[i], TRUE, yardstick);
   for (guint n = 2; n <= 3; n++)

@@ -83,6 +83,7 @@ struct _GstVideoConvolve {
   GstAllocator *pinned;         /* over the device's page-locked memory, or NULL */
   gchar *fallback_reason;       /* why backend=auto does without CUDA */
   gboolean cuda_failed;         /* a fault since start: the CPU it is until the next one */
+  gchar *posted_error;          /* why caps were refused last: upstream may offer the same again and again */
   gboolean announced;           /* the INFO line of this start is out */
   ConvolveStats closed_stats;   /* of devices that were closed */
   GstVideoConvolveProgram *programs[2]; /* for frames, for fields; NULL where not needed */

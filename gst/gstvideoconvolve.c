@@ -61,6 +61,7 @@ gst_video_convolve_start (GstBaseTransform * trans)
   self->negotiated = FALSE;
   self->caps_refused = FALSE;
   self->announced = FALSE;
+  g_clear_pointer (&self->posted_error, g_free);
   self->cuda_failed = FALSE;
   self->drained = GST_FLOW_OK;
   gst_video_info_init (&self->info);
@@ -358,6 +359,7 @@ gst_video_convolve_finalize (GObject * object)
   g_free (self->plan_text);
   g_free (self->device_text);
   g_free (self->fallback_reason);
+  g_free (self->posted_error);
   gst_cuda_interop_free (self->interop);
   G_OBJECT_CLASS (gst_video_convolve_parent_class)->finalize (object);
 }

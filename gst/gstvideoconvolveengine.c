@@ -377,6 +377,25 @@ adopt_values (GstVideoConvolve * self, GstVideoConvolveValues * next)
   self->active.cuda_device_id = device_id;
 }
 
+/* Posts why the current caps and values cannot be used, once until one of them
+ * changes: upstream may try the same several times. */
+static void
+post_unusable (GstVideoConvolve * self, const GError * error)
+{
+  g_autoptr (GstCaps) caps = gst_video_info_to_caps (&self->info);
+  g_autofree gchar *caps_text = caps ? gst_caps_to_string (caps) : NULL;
+  gchar *text = g_strdup_printf ("%s with %s", error->message, caps_text);
+
+  if (g_strcmp0 (text, self->posted_error) == 0) {
+    GST_DEBUG_OBJECT (self, "again: %s", text);
+    g_free (text);
+    return;
+  }
+  gst_video_convolve_post_error (self, error, "the filter cannot be used");
+  g_free (self->posted_error);
+  self->posted_error = text;
+}
+
 /* Makes the programs of active again, after device or caps changed. */
 static gboolean
 remake_programs (GstVideoConvolve * self)
@@ -386,9 +405,10 @@ remake_programs (GstVideoConvolve * self)
   gchar *text;
 
   if (!make_programs (self, &self->active, programs, &text, &error)) {
-    gst_video_convolve_post_error (self, error, "the filter cannot be used");
+    post_unusable (self, error);
     return FALSE;
   }
+  g_clear_pointer (&self->posted_error, g_free);
   use_programs (self, programs, text);
   return TRUE;
 }
@@ -468,6 +488,7 @@ gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
 
   changed = gst_video_convolve_take_values (self, &next);
   if (changed) {
+    g_clear_pointer (&self->posted_error, g_free);
     reopen |= adopt_options (self, &next);
     adopt_values (self, &next);
   }

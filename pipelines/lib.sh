@@ -56,7 +56,8 @@ need_packages () {
 # The architecture to make CUDA code for: this machine's GPU's, or one that stands for all where there is none. Code for
 # every architecture takes many minutes; installing from a release does that (docs/building.md).
 cuda_arch () {
-  nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d . | grep '^[0-9]*$' || echo 90
+  nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
+    | head -n 1 | tr -d . | grep '^[0-9]*$' || echo 90
 }
 
 # set_up FOLDER [ARGUMENT...]: makes the build folder unless it is there; arguments go to meson setup.
@@ -79,7 +80,8 @@ use_plugin () {
   fi
 }
 
-# Sets $kind to file, camera or test, from the first argument of a script. --help prints the comment at the script's top.
+# Sets $kind to file, camera or test, from the first argument of a script. --help prints the comment at the top of the
+# script.
 choose_input () {
   input=${1:-test}
   case $input in
@@ -154,9 +156,9 @@ launch () {
               "video/x-raw,format=I420,width=${WIDTH:-1280},height=${HEIGHT:-720},framerate=30/1"
             ;;
         esac
-        # identity ends the stream in place of the frame that it counts to, but lets pass what a decoder then still hands
-        # out: incomplete frames. The queue keeps those back, all but one that may be waiting for room in it; the second
-        # identity ends at that one.
+        # identity ends the stream in place of the frame that it counts to, but lets pass what a decoder then still
+        # hands out: incomplete frames. The queue keeps those back, all but one that may be waiting for room in it; the
+        # second identity ends at that one.
         [ "${FRAMES:-0}" = 0 ] || set -- "$@" ! queue ! identity "eos-after=$((FRAMES + 1))" ! \
           identity "eos-after=$((FRAMES + 1))"
         ;;

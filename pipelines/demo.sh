@@ -55,7 +55,7 @@ while IFS='|' read -r name settings; do
   # shellcheck disable=SC2086
   launch @input ! queue ! videoconvolve $settings ! identity name=progress silent=false ! \
     queue ! $encode "location=$out/$name.$suffix" </dev/null || status=1
-  [ "$status" = 0 ] || break
+  [ "$status" = 0 ] || { rm -f "$out/$name.$suffix"; break; }
 done <<LIST
 $filters
 LIST

@@ -5,7 +5,8 @@
     smoke.py SCRIPT FOLDER-FOR-OUTPUT
 
 Passes if as many frames arrive as went in, neither all alike nor unchanged. A script that writes a file is judged by
-what a decoder finds in it. demo.sh must leave everything that it names."""
+what a decoder finds in it. demo.sh must leave everything that it names. A file that is cut after some frames must give
+exactly these, whole, whatever its decoder does at the end."""
 import os
 import re
 import shutil
@@ -49,6 +50,23 @@ def check_video(path):
     count_frames(result.stdout, os.path.basename(path))
 
 
+def check_cut(script, env, folder):
+    """A longer clip, cut in the middle, against the same clip with no cut."""
+    clip = os.path.join(folder, "clip")
+    subprocess.run([script, "test", clip], env=dict(env, FRAMES="60"), check=True, stdout=subprocess.DEVNULL)
+    edges = os.path.join(os.path.dirname(script), "edges.sh")
+    sums = {}
+    for frames in ("0", "25"):
+        result = subprocess.run([edges, clip], env=dict(env, FRAMES=frames), capture_output=True, text=True)
+        if result.returncode:
+            fail("the clip", result.stdout, result.stderr)
+        sums[frames] = checksums(result.stdout)
+    os.remove(clip)
+    if len(sums["0"]) != 60 or sums["25"] != sums["0"][:25]:
+        fail(f"cut after 25 of {len(sums['0'])} frames: {len(sums['25'])} frames came, or not the first ones")
+    print("cut after 25 of 60 frames: the first 25, whole")
+
+
 def main():
     script, folder = sys.argv[1], sys.argv[2]
     name = os.path.splitext(os.path.basename(script))[0]
@@ -81,6 +99,7 @@ def main():
     elif name == "sharpen-file":
         if len(videos) != 1:
             fail("no video was written")
+        check_cut(script, env, out)
     else:
         # A live pipeline may drop frames where the machine is busy.
         count_frames(result.stdout, name, 3 if name == "blur-camera" else FRAMES)

@@ -63,7 +63,7 @@ struct _GstVideoConvolve {
   GstVideoConvolveValues values;        /* as of the last complete g_object_set */
   gboolean changed;             /* values were not taken over yet */
   gchar *kernel_location;
-  gchar *refused;               /* why a value was refused before anybody could hear */
+  GQueue refused;               /* why values were refused before anybody could hear */
   gchar *plan_text;             /* for the plan property and stats; NULL while there is none */
   gchar *device_text;
   const gchar *backend_name;

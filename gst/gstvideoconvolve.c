@@ -355,7 +355,7 @@ gst_video_convolve_finalize (GObject * object)
   gst_video_convolve_values_clear (&self->values);
   gst_video_convolve_values_clear (&self->active);
   g_free (self->kernel_location);
-  g_free (self->refused);
+  g_queue_clear_full (&self->refused, g_free);
   g_free (self->plan_text);
   g_free (self->device_text);
   g_free (self->fallback_reason);

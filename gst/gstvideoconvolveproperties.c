@@ -15,6 +15,8 @@
 
 /* No filter comes near to it, and a backend takes as many as it can use. */
 #define MAX_THREADS 256
+/* Messages kept for start: the latest. */
+#define MAX_REFUSED 16
 
 typedef enum
 {
@@ -238,21 +240,26 @@ refuse (GstVideoConvolve * self, const gchar * name, const gchar * why)
     return;
   }
   GST_OBJECT_LOCK (self);
-  g_free (self->refused);
-  self->refused = g_steal_pointer (&text);
+  g_queue_push_tail (&self->refused, g_steal_pointer (&text));
+  if (self->refused.length > MAX_REFUSED)
+    text = g_queue_pop_head (&self->refused);
   GST_OBJECT_UNLOCK (self);
 }
 
 void
 gst_video_convolve_post_refused (GstVideoConvolve * self)
 {
-  g_autofree gchar *text = NULL;
+  GQueue refused;
+  gchar *text;
 
   GST_OBJECT_LOCK (self);
-  text = g_steal_pointer (&self->refused);
+  refused = self->refused;
+  g_queue_init (&self->refused);
   GST_OBJECT_UNLOCK (self);
-  if (text != NULL)
+  while ((text = g_queue_pop_head (&refused)) != NULL) {
     post_refused (self, text);
+    g_free (text);
+  }
 }
 
 /* ---- set ---- */

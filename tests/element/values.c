@@ -246,10 +246,12 @@ GST_START_TEST (test_refused_before_start)
   GstBus *bus = gst_bus_new ();
 
   set (element, "kernel", "<<1,2>,<3>>");
+  set (element, "kernel-x", "<x>");
   gst_element_set_bus (element, bus);
   assert_no_message (bus, GST_MESSAGE_WARNING);
   gst_element_set_state (element, GST_STATE_PAUSED);
   assert_refused (bus, "row 2 has 1 column ");
+  assert_refused (bus, "kernel-x keeps its value");
   gst_element_set_state (element, GST_STATE_NULL);
   gst_element_set_bus (element, NULL);
   gst_bus_set_flushing (bus, TRUE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The only file that knows gst-cuda. Its library is an unstable one: only what
- * is equal in all series since 1.22 is used, through a table filled at run time,
- * so that the plugin loads without it. Build and run time must be the same
- * series: an allocator of another one is not called. */
+ * is equal in all series since 1.22 is used, through a table filled at run
+ * time, so that the plugin loads without it. Build and run time must be the
+ * same series: an allocator of another one is not called. */
 #define GST_USE_UNSTABLE_API
 
 #include "config.h"
@@ -66,6 +66,7 @@ open_library (gpointer unused)
     return NULL;
   }
   g_module_make_resident (module);
+/* *INDENT-OFF* */
 #define LOOK_UP(name) \
   if (!g_module_symbol (module, #name, (gpointer *) & library.name)) { \
     GST_WARNING ("no CUDA memory: " LIBRARY " lacks " #name); \
@@ -74,6 +75,7 @@ open_library (gpointer unused)
   FUNCTIONS (LOOK_UP)
   SYNC_FUNCTION (LOOK_UP)
 #undef LOOK_UP
+/* *INDENT-ON* */
   return &library;
 }
 
@@ -111,8 +113,8 @@ struct _GstCudaInterop
   GstElement *element;          /* which owns this */
   gint device_id;
 
-  /* Under the lock, which is recursive: looking for a context posts messages, and
-   * an application answers them from the same thread. */
+  /* Under the lock, which is recursive: looking for a context posts messages,
+   * and an application answers them from the same thread. */
   GRecMutex lock;
   GstCudaContext *context;
 };
@@ -317,7 +319,8 @@ is_cuda_format (const gchar * name)
   return FALSE;
 }
 
-/* The formats of a structure that CUDA memory can hold; FALSE if there are none. */
+/* The formats of a structure that CUDA memory can hold; FALSE if there are
+ * none. */
 static gboolean
 keep_cuda_formats (GstStructure * structure)
 {

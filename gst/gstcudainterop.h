@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Everything that the element does with GStreamer's CUDA memory. gstcudainterop-stub.c stands in where gst-cuda is not
- * built: it offers nothing and claims nothing, so that no caller has to ask. libgstcuda itself is opened at run time: where
- * it is not installed, the plugin loads and works with system memory alone. */
+ * built: it offers nothing and claims nothing, so that no caller has to ask. libgstcuda itself is opened at run time:
+ * where it is not installed, the plugin loads and works with system memory alone. */
 #pragma once
 
 #include "core/frame.h"
@@ -38,8 +38,8 @@ void gst_cuda_interop_set_context (GstCudaInterop * interop, GstContext * contex
 gboolean gst_cuda_interop_query_context (GstCudaInterop * interop, GstQuery * query);
 /* The context (CUcontext) to open the CUDA backend in, or NULL for its own. */
 gpointer gst_cuda_interop_get_context (GstCudaInterop * interop);
-/* The caps that were negotiated: with CUDA memory on a side a context is asked for, or made. FALSE with an error if there
- * is none. */
+/* The caps that were negotiated: with CUDA memory on a side a context is asked for, or made. FALSE with an error if
+ * there is none. */
 gboolean gst_cuda_interop_negotiate (GstCudaInterop * interop, GstCaps * incaps, GstCaps * outcaps, GError ** error);
 /* TRUE if buffer lives in another context than the present one, which is taken over: the backend has to be opened again
  * in it, and pools chosen again. */

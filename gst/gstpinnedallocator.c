@@ -54,8 +54,8 @@ pinned_share (GstMemory * mem, gssize offset, gssize size)
   return GST_MEMORY_CAST (part);
 }
 
-/* Page-locked memory for size bytes, or NULL with the reason in the log: ordinary
- * memory does as well, only slower. */
+/* Page-locked memory for size bytes, or NULL with the reason in the log:
+ * ordinary memory does as well, only slower. */
 static guint8 *
 pinned_take (GstPinnedAllocator * self, gsize size, gpointer * owner)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An allocator over the page-locked host memory of a backend: ordinary memory for every element, which the device's copy
- * engines read and write themselves. Offered upstream, so that a source writes where the upload reads, and used for
- * output. The memory outlives device and element: each block keeps alive what freeing it needs. */
+/* An allocator over the page-locked host memory of a backend: ordinary memory for every element, which the device's
+ * copy engines read and write themselves. Offered upstream, so that a source writes where the upload reads, and
+ * used for output. The memory outlives device and element: each block keeps alive what freeing it needs. */
 #pragma once
 
 #include "core/backend.h"

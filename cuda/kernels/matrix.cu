@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A whole matrix from a tile in shared memory.
  *
- * A block makes CONVOLVE_STEP_ROWS rows of a strip at a time. Its warps load the tile and its halo line by line (border
- * applied, converted to float once), then each warp makes CONVOLVE_WARP_ROWS output rows: every value that it loads from
- * the tile serves all of them. A matrix larger than a piece is walked piece by piece with the sums kept in registers,
- * so that any size fits any device's shared memory; each piece sums apart before it joins, which also keeps the
- * rounding of thousands of taps small. See docs/kernels.md. */
+ * A block makes CONVOLVE_STEP_ROWS rows of a strip at a time. Its warps load the tile and its halo line by line
+ * (border applied, converted to float once), then each warp makes CONVOLVE_WARP_ROWS output rows: every value that it
+ * loads from the tile serves all of them. A matrix larger than a piece is walked piece by piece with the sums kept in
+ * registers, so that any size fits any device's shared memory; each piece sums apart before it joins, which also
+ * keeps the rounding of thousands of taps small. See docs/kernels.md. */
 #include "tile.cuh"
 
 template <int N> using Sums = float[CONVOLVE_WARP_ROWS][Lane<N>::samples];
@@ -19,7 +19,7 @@ add_piece (const float *tile, int pitch, const float *weights, int lane, int col
   constexpr int unrolled = TAPS ? TAPS + CONVOLVE_WARP_ROWS : 1;
   Sums<N> part = {};
 
-#pragma unroll (unrolled)
+#pragma unroll(unrolled)
   for (int j = 0; j < ny + CONVOLVE_WARP_ROWS - 1; j++)
     walk_lines<N, TAPS, 1> (tile + j * pitch, pitch, lane, nx, [&] (int k, int, const float *v) {
 #pragma unroll
@@ -44,8 +44,8 @@ add_piece (const float *tile, int pitch, const float *weights, int lane, int col
 /* One term over the whole matrix for the block's rows from y on. */
 template <int S, int N, int TAPS>
 __device__ inline void
-add_term (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, const ConvolveLaunchTerm &term, float *shared, int x0,
-    int y, Sums<N> &sum)
+add_term (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, const ConvolveLaunchTerm &term, float *shared,
+          int x0, int y, Sums<N> &sum)
 {
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   int nx = TAPS ? TAPS : term.nx, ny = TAPS ? TAPS : term.ny;
@@ -61,18 +61,19 @@ add_term (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, const Convolv
 
       __syncthreads ();
       for (int r = warp; r < lines; r += CONVOLVE_WARP_LINES * CONVOLVE_BLOCK_WARPS)
-        load_lines<S, N, CONVOLVE_WARP_LINES> (l, p, lane, x0 + i - term.ax, y + j - term.ay + r, CONVOLVE_BLOCK_WARPS,
+        load_lines<S, N, CONVOLVE_WARP_LINES> (
+            l, p, lane, x0 + i - term.ax, y + j - term.ay + r, CONVOLVE_BLOCK_WARPS,
             min (CONVOLVE_WARP_LINES, (lines - r + CONVOLVE_BLOCK_WARPS - 1) / CONVOLVE_BLOCK_WARPS),
             Lane<N>::strip + columns - 1, shared + r * pitch, CONVOLVE_BLOCK_WARPS * pitch);
       if (!TAPS)
         for (int k = threadIdx.x; k < rows * columns + 2 * pad; k += CONVOLVE_BLOCK_THREADS) {
           int at = k - pad;
 
-          weights[k] = at >= 0 && at < rows * columns ? all[(size_t) (j + at / columns) * nx + i + at % columns] : 0.f;
+          weights[k] = at >= 0 && at < rows * columns ? all[(size_t)(j + at / columns) * nx + i + at % columns] : 0.f;
         }
       __syncthreads ();
-      add_piece<N, TAPS> (shared + warp * CONVOLVE_WARP_ROWS * pitch, pitch, TAPS ? all : weights + pad, lane, columns,
-          rows, sum);
+      add_piece<N, TAPS> (shared + warp * CONVOLVE_WARP_ROWS * pitch, pitch, TAPS ? all : weights + pad, lane,
+                          columns, rows, sum);
     }
 }
 
@@ -83,7 +84,7 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
   const ConvolveLaunchSet &set = l.set[p.weights];
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   int x0 = task % p.blocks_x * Lane<N>::strip;
-  int y0 = p.row_begin + (int) (task / p.blocks_x) * p.task_rows, y1 = min (y0 + p.task_rows, p.row_end);
+  int y0 = p.row_begin + (int)(task / p.blocks_x) * p.task_rows, y1 = min (y0 + p.task_rows, p.row_end);
   bool input = needs_input (l, p);
 
   for (int y = y0; y < y1; y += CONVOLVE_STEP_ROWS) {
@@ -116,10 +117,10 @@ run (const ConvolveLaunch &l)
     });
 }
 
-#define KERNEL(name, source, route, samples, terms, taps)                                       \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2)                      \
-  name (const __grid_constant__ ConvolveLaunch launch)                                          \
-  {                                                                                             \
-    run<CONVOLVE_SAMPLES_##samples, terms, taps> (launch);                                      \
+#define KERNEL(name, source, route, samples, terms, taps)                  \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2) \
+      name (const __grid_constant__ ConvolveLaunch launch)                 \
+  {                                                                        \
+    run<CONVOLVE_SAMPLES_##samples, terms, taps> (launch);                 \
   }
 CONVOLVE_VARIANTS_MATRIX (KERNEL)

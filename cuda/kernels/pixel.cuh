@@ -14,24 +14,24 @@ border_index (int border, int i, int n)
   if (i >= 0 && i < n)
     return i;
   switch (border) {
-    case 0:                    /* replicate */
+    case 0: /* replicate */
       return i < 0 ? 0 : n - 1;
-    case 1: {                  /* reflect */
+    case 1: { /* reflect */
       long long period = 2ll * n, m = i % period;
 
       m = m < 0 ? m + period : m;
-      return (int) (m < n ? m : period - 1 - m);
+      return (int)(m < n ? m : period - 1 - m);
     }
-    case 2: {                  /* mirror */
+    case 2: { /* mirror */
       long long period = 2ll * n - 2, m;
 
       if (period == 0)
         return 0;
       m = i % period;
       m = m < 0 ? m + period : m;
-      return (int) (m < n ? m : period - m);
+      return (int)(m < n ? m : period - m);
     }
-    case 3: {                  /* wrap */
+    case 3: { /* wrap */
       int m = i % n;
 
       return m < 0 ? m + n : m;
@@ -64,7 +64,7 @@ load_pixel (const ConvolveLaunchPicture &p, const uint8_t *row, int x, int (&q)[
     } else {
 #pragma unroll
       for (int c = 0; c < N; c++)
-        q[c] = __ldg (row + (size_t) x * N + c);
+        q[c] = __ldg (row + (size_t)x * N + c);
     }
   } else if constexpr (S == CONVOLVE_SAMPLES_U16) {
     uint32_t w[N];
@@ -80,16 +80,16 @@ load_pixel (const ConvolveLaunchPicture &p, const uint8_t *row, int x, int (&q)[
     } else {
 #pragma unroll
       for (int c = 0; c < N; c++)
-        w[c] = __ldg (reinterpret_cast<const uint16_t *> (row) + (size_t) x * N + c);
+        w[c] = __ldg (reinterpret_cast<const uint16_t *> (row) + (size_t)x * N + c);
     }
 #pragma unroll
     for (int c = 0; c < N; c++)
       q[c] = field (w[c], p.component[c]);
   } else {
-    const uint8_t *at = row + (size_t) x * p.pixel_step;
+    const uint8_t *at = row + (size_t)x * p.pixel_step;
 
     if (p.store == CONVOLVE_STORE_BITS32) {
-      uint32_t w = __ldg (at) | __ldg (at + 1) << 8 | __ldg (at + 2) << 16 | (uint32_t) __ldg (at + 3) << 24;
+      uint32_t w = __ldg (at) | __ldg (at + 1) << 8 | __ldg (at + 2) << 16 | (uint32_t)__ldg (at + 3) << 24;
 
 #pragma unroll
       for (int c = 0; c < N; c++)
@@ -114,20 +114,20 @@ store_pixel (const ConvolveLaunchPicture &p, uint8_t *row, int x, const int (&q)
 {
   if constexpr (S == CONVOLVE_SAMPLES_U8) {
     if constexpr (N == 4) {
-      reinterpret_cast<uint32_t *> (row)[x] = q[0] | q[1] << 8 | q[2] << 16 | (uint32_t) q[3] << 24;
+      reinterpret_cast<uint32_t *> (row)[x] = q[0] | q[1] << 8 | q[2] << 16 | (uint32_t)q[3] << 24;
     } else if constexpr (N == 2) {
       reinterpret_cast<uint16_t *> (row)[x] = q[0] | q[1] << 8;
     } else {
 #pragma unroll
       for (int c = 0; c < N; c++)
-        row[(size_t) x * N + c] = q[c];
+        row[(size_t)x * N + c] = q[c];
     }
   } else if constexpr (S == CONVOLVE_SAMPLES_U16) {
     uint32_t w[N];
 
 #pragma unroll
     for (int c = 0; c < N; c++)
-      w[c] = (uint32_t) q[c] << p.component[c].shift;
+      w[c] = (uint32_t)q[c] << p.component[c].shift;
     if constexpr (N == 4) {
       reinterpret_cast<uint2 *> (row)[x] = make_uint2 (w[0] | w[1] << 16, w[2] | w[3] << 16);
     } else if constexpr (N == 2) {
@@ -135,17 +135,17 @@ store_pixel (const ConvolveLaunchPicture &p, uint8_t *row, int x, const int (&q)
     } else {
 #pragma unroll
       for (int c = 0; c < N; c++)
-        reinterpret_cast<uint16_t *> (row)[(size_t) x * N + c] = w[c];
+        reinterpret_cast<uint16_t *> (row)[(size_t)x * N + c] = w[c];
     }
   } else {
-    uint8_t *at = row + (size_t) x * p.pixel_step;
+    uint8_t *at = row + (size_t)x * p.pixel_step;
 
     if (p.store == CONVOLVE_STORE_BITS32) {
       uint32_t w = 0;
 
 #pragma unroll
       for (int c = 0; c < N; c++)
-        w |= (uint32_t) q[c] << p.component[c].shift;
+        w |= (uint32_t)q[c] << p.component[c].shift;
 #pragma unroll
       for (int i = 0; i < 4; i++)
         at[i] = w >> 8 * i;
@@ -154,7 +154,7 @@ store_pixel (const ConvolveLaunchPicture &p, uint8_t *row, int x, const int (&q)
 #pragma unroll
     for (int c = 0; c < N; c++) {
       uint8_t *b = at + p.component[c].at;
-      uint32_t w = (uint32_t) q[c] << p.component[c].shift;
+      uint32_t w = (uint32_t)q[c] << p.component[c].shift;
 
       if (p.store == CONVOLVE_STORE_U8) {
         *b = w;
@@ -206,7 +206,7 @@ weigh (const ConvolveLaunchPicture &p, float (&v)[N])
 template <int S, int N, int T>
 __device__ inline void
 finish_pixel (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool input, int x, int y, const float *sum0,
-    const float *sum1)
+              const float *sum1)
 {
   int in[N] = {}, q[N];
   float divisor = 1.f, share = 1.f;
@@ -219,7 +219,7 @@ finish_pixel (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool inpu
     share = p.sum / divisor;
   }
   if (input)
-    load_pixel<S, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) y * p.src_stride, x, in);
+    load_pixel<S, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)y * p.src_stride, x, in);
 #pragma unroll
   for (int c = 0; c < N; c++) {
     const ConvolveLaunchComponent &k = p.component[c];
@@ -238,14 +238,17 @@ finish_pixel (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool inpu
     if (N > 1 && p.weighted && p.alpha != c) {
       value *= share;
       if (!(divisor > 0.f)) {
-        q[c] = k.action == CONVOLVE_DO_FILL ? (int) k.fill : k.action == CONVOLVE_DO_COPY ? in[c] :
-            (int) fminf (fmaxf ((float) in[c], k.lo), k.hi);
+        q[c] = k.action == CONVOLVE_DO_FILL   ? (int)k.fill
+               : k.action == CONVOLVE_DO_COPY ? in[c]
+                                              : (int)fminf (fmaxf ((float)in[c], k.lo), k.hi);
         continue;
       }
     }
-    q[c] = k.action == CONVOLVE_DO_FILTER ? finish_sample (k, value) : k.action == CONVOLVE_DO_COPY ? in[c] : (int) k.fill;
+    q[c] = k.action == CONVOLVE_DO_FILTER ? finish_sample (k, value)
+           : k.action == CONVOLVE_DO_COPY ? in[c]
+                                          : (int)k.fill;
   }
-  store_pixel<S, N> (p, reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t) y * p.dst_stride, x, q);
+  store_pixel<S, N> (p, reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)y * p.dst_stride, x, q);
 }
 
 template <int N> struct Number {
@@ -259,7 +262,7 @@ with_components (const ConvolveLaunch &l, uint32_t b, F f)
 {
   int i = 0;
 
-  while (i + 1 < (int) l.n_pictures && b >= l.picture[i + 1].first_block)
+  while (i + 1 < (int)l.n_pictures && b >= l.picture[i + 1].first_block)
     i++;
 
   const ConvolveLaunchPicture &p = l.picture[i];

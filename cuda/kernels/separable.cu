@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rows and columns in one pass over the frame: one read, one write.
  *
- * A block marches down a strip. Its warps load lines of it, filter them along x and put them into a ring of float rows in
- * shared memory; as soon as the ring holds the window of the next CONVOLVE_STEP_ROWS output rows, each warp filters
- * CONVOLVE_WARP_ROWS of them down the columns, loading every ring row once for all of them. Only a task's first rows
- * are filtered twice (by this task and the one above). See docs/kernels.md. */
+ * A block marches down a strip. Its warps load lines of it, filter them along x and put them into a ring of float
+ * rows in shared memory; as soon as the ring holds the window of the next CONVOLVE_STEP_ROWS output rows, each warp
+ * filters CONVOLVE_WARP_ROWS of them down the columns, loading every ring row once for all of them. Only a task's
+ * first rows are filtered twice (by this task and the one above). See docs/kernels.md. */
 #include "tile.cuh"
 
 struct Rings {
-  float *line;                  /* this warp's first */
-  int pitch;                    /* floats from a line to the next */
+  float *line; /* this warp's first */
+  int pitch;   /* floats from a line to the next */
   float *ring[2];
   const float *wx[2], *wy[2];
-  int rows;                     /* of a ring: CONVOLVE_STEP_ROWS + the tallest term - 1 */
+  int rows; /* of a ring: CONVOLVE_STEP_ROWS + the tallest term - 1 */
 };
 
 /* Lays out shared memory and copies the weights there, zeros around the columns' for the sliding window. */
@@ -100,13 +100,13 @@ filter_lines (const ConvolveLaunch &l, const ConvolveLaunchSet &set, const Rings
 template <int N, int TAPS>
 __device__ inline void
 filter_columns (const float *ring, int rows, const float *w, int lane, int start, int ny,
-    float (&acc)[CONVOLVE_WARP_ROWS][Lane<N>::samples])
+                float (&acc)[CONVOLVE_WARP_ROWS][Lane<N>::samples])
 {
   constexpr int unrolled = TAPS ? TAPS + CONVOLVE_WARP_ROWS : 1;
   const int taps = TAPS ? TAPS : ny;
   int slot = start >= rows ? start - rows : start;
 
-#pragma unroll (unrolled)
+#pragma unroll(unrolled)
   for (int j = 0; j < taps + CONVOLVE_WARP_ROWS - 1; j++) {
     const float *from = ring + (slot * 32 + lane) * Lane<N>::samples;
     float v[Lane<N>::samples];
@@ -143,20 +143,21 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   int nx = set.term[0].nx, ny = set.term[0].ny, ax = set.term[0].ax, ay = set.term[0].ay;
 
-  if (T == 2 && !TAPS) {        /* the box that holds both terms */
-    int right = max (nx - ax, set.term[1].nx - set.term[1].ax), below = max (ny - ay, set.term[1].ny - set.term[1].ay);
+  if (T == 2 && !TAPS) { /* the box that holds both terms */
+    int right = max (nx - ax, set.term[1].nx - set.term[1].ax),
+        below = max (ny - ay, set.term[1].ny - set.term[1].ay);
 
-    ax = max (ax, (int) set.term[1].ax);
-    ay = max (ay, (int) set.term[1].ay);
+    ax = max (ax, (int)set.term[1].ax);
+    ay = max (ay, (int)set.term[1].ay);
     nx = ax + right;
     ny = ay + below;
   }
 
   Rings r = lay_out<N, T> (l, set, shared, warp, nx, ny);
   int x0 = task % p.blocks_x * Lane<N>::strip;
-  int y0 = p.row_begin + (int) (task / p.blocks_x) * p.task_rows, y1 = min (y0 + p.task_rows, p.row_end);
+  int y0 = p.row_begin + (int)(task / p.blocks_x) * p.task_rows, y1 = min (y0 + p.task_rows, p.row_end);
   bool input = needs_input (l, p);
-  int have = 0;                 /* ring rows made so far; row i is picture row y0 - ay + i, in slot i % r.rows */
+  int have = 0; /* ring rows made so far; row i is picture row y0 - ay + i, in slot i % r.rows */
 
   __syncthreads ();
   for (int y = y0; y < y1; y += CONVOLVE_STEP_ROWS) {
@@ -166,7 +167,7 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
       int lines = min (CONVOLVE_WARP_LINES, (need - i + CONVOLVE_BLOCK_WARPS - 1) / CONVOLVE_BLOCK_WARPS);
 
       load_lines<S, N, CONVOLVE_WARP_LINES> (l, p, lane, x0 - ax, y0 - ay + i, CONVOLVE_BLOCK_WARPS, lines,
-          Lane<N>::strip + nx - 1, r.line, r.pitch);
+                                             Lane<N>::strip + nx - 1, r.line, r.pitch);
       __syncwarp ();
       filter_lines<N, T, TAPS> (l, set, r, lane, i, lines, ax);
       __syncwarp ();
@@ -185,7 +186,7 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
         int later = TAPS ? 0 : ay - term.ay;
 
         filter_columns<N, TAPS> (r.ring[t], r.rows, TAPS ? l.weight + term.first + TAPS : r.wy[t], lane,
-            (first - y0 + later) % r.rows, term.ny, sum[t]);
+                                 (first - y0 + later) % r.rows, term.ny, sum[t]);
       }
 #pragma unroll
       for (int q = 0; q < CONVOLVE_WARP_ROWS; q++)
@@ -213,10 +214,10 @@ run (const ConvolveLaunch &l)
     });
 }
 
-#define KERNEL(name, source, route, samples, terms, taps)                                       \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2)                      \
-  name (const __grid_constant__ ConvolveLaunch launch)                                          \
-  {                                                                                             \
-    run<CONVOLVE_SAMPLES_##samples, terms, taps> (launch);                                      \
+#define KERNEL(name, source, route, samples, terms, taps)                  \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2) \
+      name (const __grid_constant__ ConvolveLaunch launch)                 \
+  {                                                                        \
+    run<CONVOLVE_SAMPLES_##samples, terms, taps> (launch);                 \
   }
 CONVOLVE_VARIANTS_SEPARABLE (KERNEL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The staged route: one step at a time over float pictures in scratch memory. It trades memory traffic for generality: any
- * number of taps, iterations, colours weighted by alpha, and pairs of floats where one is not enough. What each step
- * computes is said in params.h. A thread makes a pixel with all its values. */
+/* The staged route: one step at a time over float pictures in scratch memory. It trades memory traffic for
+ * generality: any number of taps, iterations, colours weighted by alpha, and pairs of floats where one is not enough.
+ * What each step computes is said in params.h. A thread makes a pixel with all its values. */
 #include "pixel.cuh"
 #include "wide.cuh"
 
@@ -12,14 +12,14 @@ template <typename A>
 __device__ inline A
 value_at (uint64_t picture, const ConvolveStage &s, int values, int x, int y, int c)
 {
-  return A::load (reinterpret_cast<const float *> (picture), ((size_t) y * s.picture.width + x) * values + c);
+  return A::load (reinterpret_cast<const float *> (picture), ((size_t)y * s.picture.width + x) * values + c);
 }
 
 template <typename A>
 __device__ inline void
 put (uint64_t picture, const ConvolveStage &s, int values, int x, int y, int c, A v)
 {
-  v.store (reinterpret_cast<float *> (picture), ((size_t) y * s.picture.width + x) * values + c);
+  v.store (reinterpret_cast<float *> (picture), ((size_t)y * s.picture.width + x) * values + c);
 }
 
 __device__ inline int
@@ -38,8 +38,8 @@ multiplied (const ConvolveStage &s, int c)
 __device__ inline uint32_t
 alpha_sample (const ConvolveStage &s, int x, int y)
 {
-  const uint8_t *at = reinterpret_cast<const uint8_t *> (s.alpha) + (ptrdiff_t) y * s.alpha_stride +
-      (size_t) x * s.alpha_step + s.alpha_at;
+  const uint8_t *at = reinterpret_cast<const uint8_t *> (s.alpha) + (ptrdiff_t)y * s.alpha_stride +
+                      (size_t)x * s.alpha_step + s.alpha_at;
   uint32_t w;
 
   if (s.alpha_store == CONVOLVE_STORE_U8)
@@ -47,7 +47,7 @@ alpha_sample (const ConvolveStage &s, int x, int y)
   else if (s.alpha_store == CONVOLVE_STORE_U16)
     w = __ldg (at + s.alpha_swap) | __ldg (at + 1 - s.alpha_swap) << 8;
   else
-    w = __ldg (at) | __ldg (at + 1) << 8 | __ldg (at + 2) << 16 | (uint32_t) __ldg (at + 3) << 24;
+    w = __ldg (at) | __ldg (at + 1) << 8 | __ldg (at + 2) << 16 | (uint32_t)__ldg (at + 3) << 24;
   return w >> s.alpha_shift & ((1u << s.alpha_depth) - 1);
 }
 
@@ -63,7 +63,7 @@ alpha_mean (const ConvolveStage &s, int x, int y)
   for (int j = y0; j < y1; j++)
     for (int i = x0; i < x1; i++)
       sum += alpha_sample (s, i, j);
-  return divide (A::of ((float) sum), A::of ((float) max ((x1 - x0) * (y1 - y0), 1)));
+  return divide (A::of ((float)sum), A::of ((float)max ((x1 - x0) * (y1 - y0), 1)));
 }
 
 /* The same of a float picture of one value a pixel. */
@@ -77,8 +77,8 @@ float_alpha_mean (const ConvolveStage &s, int x, int y)
 
   for (int j = y0; j < y1; j++)
     for (int i = x0; i < x1; i++)
-      sum = sum + A::load (reinterpret_cast<const float *> (s.alpha), (size_t) j * s.alpha_width + i);
-  return divide (sum, A::of ((float) max ((x1 - x0) * (y1 - y0), 1)));
+      sum = sum + A::load (reinterpret_cast<const float *> (s.alpha), (size_t)j * s.alpha_width + i);
+  return divide (sum, A::of ((float)max ((x1 - x0) * (y1 - y0), 1)));
 }
 
 template <typename A, int N>
@@ -88,10 +88,11 @@ load_stage (const ConvolveStage &s, int x, int y)
   const ConvolveLaunchPicture &p = s.picture;
   int q[N], values = values_of (s);
 
-  load_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) y * p.src_stride, x, q);
+  load_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)y * p.src_stride, x,
+                                       q);
 #pragma unroll
   for (int c = 0; c < N; c++)
-    put (s.out, s, values, x, y, c, A::of ((float) q[c]));
+    put (s.out, s, values, x, y, c, A::of ((float)q[c]));
   if (s.weighted)
     put (s.out, s, values, x, y, N, alpha_mean<A> (s, x, y));
 }
@@ -180,7 +181,7 @@ matrix_stage (const ConvolveStage &s, int x, int y)
   for (int j = 0; j < s.ny; j++) {
     clear (part);
     for (int i = 0; i < s.nx; i++)
-      add_pixel (s, values, x + i - s.ax, y + j - s.ay, true, A::of (1.f), A::load (w, (size_t) j * s.nx + i), part);
+      add_pixel (s, values, x + i - s.ax, y + j - s.ay, true, A::of (1.f), A::load (w, (size_t)j * s.nx + i), part);
 #pragma unroll
     for (int c = 0; c < MAX_VALUES; c++)
       acc[c] = acc[c] + part[c];
@@ -237,41 +238,44 @@ finish_stage (const ConvolveStage &s, int x, int y)
       r = multiply_add (number<A> (s.gain[c]), combined (s, values, x, y, c, divisor, keep), number<A> (s.offset[c]));
     if (keep)
       r = value_at<A> (s.before, s, values, x, y, c);
-    q[c] = k.action == CONVOLVE_DO_COPY ? round_clamped (r, 0.f, (float) ((1u << k.depth) - 1)) :
-        k.action == CONVOLVE_DO_FILL ? (int) k.fill : round_clamped (r, k.lo, k.hi);
+    q[c] = k.action == CONVOLVE_DO_COPY   ? round_clamped (r, 0.f, (float)((1u << k.depth) - 1))
+           : k.action == CONVOLVE_DO_FILL ? (int)k.fill
+                                          : round_clamped (r, k.lo, k.hi);
     if (!s.last)
       put (s.out, s, values, x, y, c, r);
   }
   if (s.last)
-    store_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t) y * p.dst_stride, x, q);
+    store_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)y * p.dst_stride, x, q);
   else if (s.weighted)
-    put (s.out, s, values, x, y, N, s.alpha_filtered == 2 ? float_alpha_mean<A> (s, x, y) :
-        s.alpha_filtered ? divisor : value_at<A> (s.before, s, values, x, y, N));
+    put (s.out, s, values, x, y, N,
+         s.alpha_filtered == 2 ? float_alpha_mean<A> (s, x, y)
+         : s.alpha_filtered    ? divisor
+                               : value_at<A> (s.before, s, values, x, y, N));
 }
 
 template <typename F>
 __device__ inline void
 each_pixel (const ConvolveStage &s, F f)
 {
-  size_t pixels = (size_t) s.picture.width * s.picture.height;
+  size_t pixels = (size_t)s.picture.width * s.picture.height;
 
-  for (size_t i = blockIdx.x * (size_t) blockDim.x + threadIdx.x; i < pixels; i += (size_t) gridDim.x * blockDim.x)
-    f ((int) (i % s.picture.width), (int) (i / s.picture.width));
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels; i += (size_t)gridDim.x * blockDim.x)
+    f ((int)(i % s.picture.width), (int)(i / s.picture.width));
 }
 
-#define BY_COMPONENTS(STAGE)                                                                    \
-  switch (s.picture.n_components) {                                                             \
-    case 1:                                                                                     \
-      STAGE<A, 1> (s, x, y);                                                                    \
-      break;                                                                                    \
-    case 2:                                                                                     \
-      STAGE<A, 2> (s, x, y);                                                                    \
-      break;                                                                                    \
-    case 3:                                                                                     \
-      STAGE<A, 3> (s, x, y);                                                                    \
-      break;                                                                                    \
-    default:                                                                                    \
-      STAGE<A, 4> (s, x, y);                                                                    \
+#define BY_COMPONENTS(STAGE)        \
+  switch (s.picture.n_components) { \
+    case 1:                         \
+      STAGE<A, 1> (s, x, y);        \
+      break;                        \
+    case 2:                         \
+      STAGE<A, 2> (s, x, y);        \
+      break;                        \
+    case 3:                         \
+      STAGE<A, 3> (s, x, y);        \
+      break;                        \
+    default:                        \
+      STAGE<A, 4> (s, x, y);        \
   }
 
 template <int ROUTE, typename A>
@@ -300,10 +304,10 @@ template <> struct Arithmetic<CONVOLVE_SAMPLES_WIDE> {
   using type = Pair;
 };
 
-#define KERNEL(name, source, route, samples, terms, taps)                                       \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2)                      \
-  name (const __grid_constant__ ConvolveStage stage)                                            \
-  {                                                                                             \
-    run<CONVOLVE_ROUTE_##route, Arithmetic<CONVOLVE_SAMPLES_##samples>::type> (stage);          \
+#define KERNEL(name, source, route, samples, terms, taps)                              \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2)             \
+      name (const __grid_constant__ ConvolveStage stage)                               \
+  {                                                                                    \
+    run<CONVOLVE_ROUTE_##route, Arithmetic<CONVOLVE_SAMPLES_##samples>::type> (stage); \
   }
 CONVOLVE_VARIANTS_STAGE (KERNEL)

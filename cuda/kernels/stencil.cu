@@ -12,11 +12,11 @@ add_tap (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, int x, int y, 
   float v[N];
 
   if (row >= 0 && column >= 0)
-    load_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t) row * p.src_stride,
-        column, q);
+    load_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride,
+                                         column, q);
 #pragma unroll
   for (int c = 0; c < N; c++)
-    v[c] = row >= 0 && column >= 0 ? (float) q[c] : p.component[c].edge;
+    v[c] = row >= 0 && column >= 0 ? (float)q[c] : p.component[c].edge;
   weigh (p, v);
 #pragma unroll
   for (int c = 0; c < N; c++)
@@ -38,7 +38,7 @@ make_pixel (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, int x, int 
       float part[N] = {};
 
       for (int i = 0; i < k.nx; i++)
-        add_tap<N> (l, p, x + i - k.ax, y + j - k.ay, l.separable ? w[i] : w[(size_t) j * k.nx + i], part);
+        add_tap<N> (l, p, x + i - k.ax, y + j - k.ay, l.separable ? w[i] : w[(size_t)j * k.nx + i], part);
 #pragma unroll
       for (int c = 0; c < N; c++)
         sum[t][c] = l.separable ? fmaf (w[k.nx + j], part[c], sum[t][c]) : sum[t][c] + part[c];
@@ -54,27 +54,27 @@ template <int N>
 __device__ inline void
 make_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p)
 {
-  size_t pixels = (size_t) p.width * (p.row_end - p.row_begin);
+  size_t pixels = (size_t)p.width * (p.row_end - p.row_begin);
 
-  for (size_t i = blockIdx.x * (size_t) blockDim.x + threadIdx.x; i < pixels; i += (size_t) gridDim.x * blockDim.x)
-    make_pixel<N> (l, p, (int) (i % p.width), p.row_begin + (int) (i / p.width));
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels; i += (size_t)gridDim.x * blockDim.x)
+    make_pixel<N> (l, p, (int)(i % p.width), p.row_begin + (int)(i / p.width));
 }
 
-#define KERNEL(name, source, route, samples, terms, taps)                                       \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS)                         \
-  name (const __grid_constant__ ConvolveLaunch launch)                                          \
-  {                                                                                             \
-    for (uint32_t i = 0; i < launch.n_pictures; i++) {                                          \
-      const ConvolveLaunchPicture &p = launch.picture[i];                                       \
-                                                                                                \
-      if (p.n_components == 1)                                                                  \
-        make_picture<1> (launch, p);                                                            \
-      else if (p.n_components == 2)                                                             \
-        make_picture<2> (launch, p);                                                            \
-      else if (p.n_components == 3)                                                             \
-        make_picture<3> (launch, p);                                                            \
-      else                                                                                      \
-        make_picture<4> (launch, p);                                                            \
-    }                                                                                           \
+#define KERNEL(name, source, route, samples, terms, taps)               \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS) \
+      name (const __grid_constant__ ConvolveLaunch launch)              \
+  {                                                                     \
+    for (uint32_t i = 0; i < launch.n_pictures; i++) {                  \
+      const ConvolveLaunchPicture &p = launch.picture[i];               \
+                                                                        \
+      if (p.n_components == 1)                                          \
+        make_picture<1> (launch, p);                                    \
+      else if (p.n_components == 2)                                     \
+        make_picture<2> (launch, p);                                    \
+      else if (p.n_components == 3)                                     \
+        make_picture<3> (launch, p);                                    \
+      else                                                              \
+        make_picture<4> (launch, p);                                    \
+    }                                                                   \
   }
 CONVOLVE_VARIANTS_STENCIL (KERNEL)

@@ -57,7 +57,7 @@ struct _ConvolveBackend {
   const gchar *(*device_name) (ConvolveDevice * device);
 
   /* Optional (both or none): memory of the process that the device reaches without a copy. owner keeps alive what free
-   * needs; it is released with the memory. */
+   * needs; it is released with the memory. From any thread, also while another one is in process or wait. */
   gpointer (*host_alloc) (ConvolveDevice * device, gsize size, gpointer * owner, GError ** error);
   void (*host_free) (gpointer owner, gpointer memory);
 };

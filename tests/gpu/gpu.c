@@ -29,7 +29,7 @@ fail_on_error (GstElement * pipeline, const gchar * line)
   gst_object_unref (bus);
 }
 
-/* The visible samples of a frame, plane by plane, row by row, without padding. */
+/* The visible samples of a frame, plane by plane, row by row, no padding. */
 static void
 append_frame (GByteArray * bytes, GstSample * sample)
 {
@@ -173,6 +173,7 @@ GST_START_TEST (test_memories_are_equal)
     g_free (src);
   }
 }
+
 GST_END_TEST;
 
 /* What each decoder gives, filtered on the device and, after a download, on
@@ -206,6 +207,7 @@ GST_START_TEST (test_decoders)
       1);
   g_free (src);
 }
+
 GST_END_TEST;
 
 static gpointer
@@ -219,7 +221,8 @@ GST_START_TEST (test_two_instances)
   gchar *lines[2];
 
   for (guint i = 0; i < 2; i++)
-    lines[i] = g_strdup_printf ("videotestsrc num-buffers=60 pattern=zone-plate "
+    lines[i] =
+        g_strdup_printf ("videotestsrc num-buffers=60 pattern=zone-plate "
         "kx2=9 ky2=9 ! video/x-raw,format=RGBA,width=640,height=480 ! "
         "videoconvolve backend=cuda %s",
         i ? "filter=emboss" : "filter=gaussian sigma=5");
@@ -239,6 +242,7 @@ GST_START_TEST (test_two_instances)
   g_free (lines[0]);
   g_free (lines[1]);
 }
+
 GST_END_TEST;
 
 /* Each frame of a flat picture is flat whatever runs: a frame that is half one
@@ -279,6 +283,7 @@ GST_START_TEST (test_changes_while_playing)
   gst_object_unref (s);
   gst_object_unref (pipeline);
 }
+
 GST_END_TEST;
 
 /* Free device memory, asked through a context that stays. */
@@ -325,6 +330,7 @@ GST_START_TEST (test_starts_and_stops)
   fail_unless (after + (8 << 20) >= before,
       "device memory grew by %" G_GSIZE_FORMAT " bytes", before - after);
 }
+
 GST_END_TEST;
 
 static Suite *

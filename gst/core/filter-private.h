@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between filter.c, ellipse.c and operation.c alone (and for their tests). */
+/* Between filter.c, ellipse.c, operation.c and plan.c alone (and for their tests). */
 #pragma once
 
 #include "filter.h"
 
 G_BEGIN_DECLS
+
+/* FALSE for NaN. */
+static inline gboolean
+convolve_in_range (gdouble value, gdouble lo, gdouble hi)
+{
+  return value >= lo && value <= hi;
+}
 
 /* Fills combine, the terms and amount of an operation that is all zero, for a plane of that subsampling: each
  * term as its definition is written, separable or not, neither trimmed nor measured. The settings' numbers have been

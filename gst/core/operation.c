@@ -12,12 +12,6 @@
 #define SUM_TOLERANCE 1e-12
 
 static gboolean
-in_range (gdouble value, gdouble lo, gdouble hi)
-{
-  return value >= lo && value <= hi;    /* FALSE for NaN */
-}
-
-static gboolean
 check_settings (const ConvolveSettings * settings, GError ** error)
 {
   const struct
@@ -26,10 +20,10 @@ check_settings (const ConvolveSettings * settings, GError ** error)
     gboolean ok;
   } checks[] = {
     {"filter", (guint) settings->filter < CONVOLVE_N_FILTERS},
-    {"sigma", in_range (settings->sigma, 0, 1000)},
-    {"sigma-y", in_range (settings->sigma_y, -G_MAXDOUBLE, 1000)},
-    {"radius", in_range (settings->radius, -1, 1024)},
-    {"amount", in_range (settings->amount, -CONVOLVE_MATRIX_MAX_WEIGHT,
+    {"sigma", convolve_in_range (settings->sigma, 0, 1000)},
+    {"sigma-y", convolve_in_range (settings->sigma_y, -G_MAXDOUBLE, 1000)},
+    {"radius", convolve_in_range (settings->radius, -1, 1024)},
+    {"amount", convolve_in_range (settings->amount, -CONVOLVE_MATRIX_MAX_WEIGHT,
             CONVOLVE_MATRIX_MAX_WEIGHT)},
     {"angle", isfinite (settings->angle)},
     {"gradient", (guint) settings->gradient <= CONVOLVE_GRADIENT_Y},

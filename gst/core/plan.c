@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "filter-private.h"
 #include "plan.h"
 
 /* The middle of the steps that rounding leaves is 0.5 away: with less error
@@ -26,12 +27,6 @@ typedef struct
 
 /* ---- checks ---- */
 
-static gboolean
-in_range (gdouble value, gdouble lo, gdouble hi)
-{
-  return value >= lo && value <= hi;    /* FALSE for NaN */
-}
-
 /* The settings that operation.c does not look at. */
 static gboolean
 check_settings (const ConvolveSettings * settings, GError ** error)
@@ -41,11 +36,11 @@ check_settings (const ConvolveSettings * settings, GError ** error)
     const gchar *name;
     gboolean ok;
   } checks[] = {
-    {"scale", in_range (settings->scale, -CONVOLVE_MATRIX_MAX_WEIGHT,
+    {"scale", convolve_in_range (settings->scale, -CONVOLVE_MATRIX_MAX_WEIGHT,
             CONVOLVE_MATRIX_MAX_WEIGHT)},
-    {"bias", in_range (settings->bias, -CONVOLVE_MATRIX_MAX_WEIGHT,
+    {"bias", convolve_in_range (settings->bias, -CONVOLVE_MATRIX_MAX_WEIGHT,
             CONVOLVE_MATRIX_MAX_WEIGHT)},
-    {"threshold", in_range (settings->threshold, 0, 1)},
+    {"threshold", convolve_in_range (settings->threshold, 0, 1)},
     {"border", (guint) settings->border < CONVOLVE_N_BORDERS},
     {"alpha-mode", (guint) settings->alpha_mode <= CONVOLVE_ALPHA_WEIGHTED},
     {"clamp", (guint) settings->clamp <= CONVOLVE_CLAMP_NOMINAL},

@@ -83,14 +83,18 @@ CUresult
 cuCtxDestroy (CUcontext handle)
 {
   SimContext *context = (SimContext *) handle;
+  gboolean empty;
 
   ENTER ();
   NEED (g_hash_table_contains (sim_live, context), CUDA_ERROR_INVALID_CONTEXT);
-  if (!context_is_empty (context))
+  empty = context_is_empty (context);
+  if (!empty)
     sim_misuse ("a context was destroyed with things of it alive");
   if (sim_depth > 0 && sim_stack[sim_depth - 1] == context)
     sim_depth--;
   g_hash_table_remove (sim_live, context);
+  if (empty)
+    g_free (context);
   return CUDA_SUCCESS;
 }
 

@@ -135,20 +135,20 @@ get_sample (const ConvolvePass * pass, const ConvolveFrame * frame, gint x,
   const guint8 *at = frame->data[pass->layout.plane]
       + (gssize) row * frame->stride[pass->layout.plane]
       + x * pass->layout.pixel_step + k->offset;
-  guint word;
+  guint word;                   /* rows may begin anywhere: byte by byte */
 
   switch (pass->layout.type) {
     case CONVOLVE_SAMPLE_U8:
       word = *at;
       break;
     case CONVOLVE_SAMPLE_U16LE:
-      word = GST_READ_UINT16_LE (at);
+      word = at[0] | at[1] << 8;
       break;
     case CONVOLVE_SAMPLE_U16BE:
-      word = GST_READ_UINT16_BE (at);
+      word = at[0] << 8 | at[1];
       break;
     default:
-      word = GST_READ_UINT32_LE (at);
+      word = at[0] | at[1] << 8 | at[2] << 16 | (guint) at[3] << 24;
   }
   return word >> k->shift & ((1u << k->depth) - 1);
 }

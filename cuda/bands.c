@@ -175,11 +175,11 @@ band_init (CudaProgram * program, guint b, guint n)
   CudaBand *band = &program->band[b];
 
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
-    guint rows = program->plane[p].rows;
+    guint64 rows = program->plane[p].rows;
     guint lag = plane_lag (plan, p);
 
-    band->up.begin[p] = (guint64) rows * b / n;
-    band->up.end[p] = (guint64) rows * (b + 1) / n;
+    band->up.begin[p] = rows * b / n;
+    band->up.end[p] = rows * (b + 1) / n;
     band->down.begin[p] = output_row (band->up.begin[p], lag, rows / n);
     band->down.end[p] = b == n - 1 ? rows :
         output_row (band->up.end[p], lag, rows / n);

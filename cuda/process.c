@@ -8,8 +8,6 @@
 
 #include "program.h"
 
-#define COPY_OUT_BATCHES 4
-
 /* A frame on its way. */
 typedef struct
 {
@@ -377,28 +375,18 @@ copy_out (CudaProgram * program, const CudaSlot * slot, guint first, guint last)
 static gboolean
 wait_and_copy_out (CudaProgram * program, CudaSlot * slot, GError ** error)
 {
-  guint n = slot->n_bands, batches = MIN (n, COPY_OUT_BATCHES), first = 0;
+  guint n = slot->n_bands, batches = MIN (n, CUDA_COPY_OUT_BATCHES), first = 0;
 
   for (guint i = 1; i <= batches; i++) {
     guint last = n * i / batches;
 
     if (!cuda_wait (slot->download_end[last - 1], slot->begin_us,
-            program->expected_us * last / n, error))
+            &program->copy_pace[i - 1], error))
       return FALSE;
     copy_out (program, slot, first, last);
     first = last;
   }
   return TRUE;
-}
-
-/* Times differ by what else is at work; few are much too short. */
-static void
-expect (CudaProgram * program, gint64 us)
-{
-  gint64 *expected = &program->expected_us;
-
-  *expected = us < *expected || *expected == 0 ? us :
-      *expected + (us - *expected) / 8;
 }
 
 static gboolean
@@ -407,10 +395,7 @@ wait_for_slot (CudaProgram * program, CudaSlot * slot, GError ** error)
   if (slot->out.memory == CONVOLVE_MEMORY_HOST
       && !wait_and_copy_out (program, slot, error))
     return FALSE;
-  if (!cuda_wait (slot->done, slot->begin_us, program->expected_us, error))
-    return FALSE;
-  expect (program, g_get_monotonic_time () - slot->begin_us);
-  return TRUE;
+  return cuda_wait (slot->done, slot->begin_us, &program->pace, error);
 }
 
 gboolean

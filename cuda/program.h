@@ -79,6 +79,14 @@ typedef struct {
   ConvolveFrame out;            /* where finish copies to, if memory is HOST */
 } CudaSlot;
 
+#define CUDA_COPY_OUT_BATCHES 4
+
+/* What waiting for work of one kind has taught, in microseconds: when it ends, and how long a short nap lasts. All
+ * zeros before the first. */
+typedef struct {
+  gint64 expected, nap;
+} CudaPace;
+
 typedef struct {
   ConvolveProgram parent;
   guint n_groups;
@@ -94,7 +102,7 @@ typedef struct {
   CudaBand whole;               /* the frame as one band */
   guint n_slots, next_slot;
   CudaSlot slot[CUDA_MAX_JOBS];
-  gint64 expected_us;           /* from begin_us to the end of a job, from the last ones */
+  CudaPace pace, copy_pace[CUDA_COPY_OUT_BATCHES];      /* of whole jobs, and of parts that are copied out */
   GHashTable *failed;           /* job -> GError of jobs that failed before anybody waited for them */
 } CudaProgram;
 
@@ -154,9 +162,8 @@ gboolean cuda_slot_ensure (CudaProgram * program, CudaSlot * slot, ConvolveMemor
     GError ** error);
 void cuda_slot_clear (CudaSlot * slot);
 
-/* wait.c: waits for the event of work that began at begin (g_get_monotonic_time ()) and is expected to take expected
- * microseconds. */
-gboolean cuda_wait (CUevent event, gint64 begin, gint64 expected, GError ** error);
+/* wait.c: waits for the event of work that began at begin (g_get_monotonic_time ()). */
+gboolean cuda_wait (CUevent event, gint64 begin, CudaPace * pace, GError ** error);
 
 /* process.c */
 gboolean cuda_program_process (CudaProgram * program, const ConvolveFrame * in, const ConvolveFrame * out,

@@ -68,7 +68,7 @@ help (gpointer data)
 static void
 start_helpers (CudaCopier * copier)
 {
-  guint n = MIN (g_get_num_processors () - 1, CUDA_COPY_HELPERS);
+  guint n = MIN (g_get_num_processors () / 2, CUDA_COPY_HELPERS);
 
   copier->started = TRUE;
   while (copier->n_threads < n) {

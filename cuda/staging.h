@@ -8,9 +8,7 @@
 
 G_BEGIN_DECLS
 
-#ifndef CUDA_COPY_HELPERS
-#define CUDA_COPY_HELPERS 5
-#endif
+#define CUDA_COPY_HELPERS 8
 #define CUDA_MAX_COPIES 512
 
 typedef struct {

@@ -141,7 +141,7 @@ static const struct
   {"videoconvolve backend=auto frames-in-flight=3", CUDA_CAPS, CUDA_CAPS},
 };
 
-/* Frames until one fails, in the call that is said; only right ones came out. */
+/* Frames until one fails in the call that is said; only right ones come out. */
 static void
 push_until_fault (GstHarness * h, GstBufferPool * pool, const gchar * sink_caps,
     const gchar * call, CUresult code)
@@ -329,4 +329,10 @@ cuda_faults_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (cuda_faults);
+int
+main (int argc, char **argv)
+{
+  gst_check_init (&argc, &argv);
+  simcuda_doors ();
+  return gst_check_run_suite (cuda_faults_suite (), "cuda_faults", __FILE__);
+}

@@ -8,17 +8,17 @@
 /* ---- pictures ---- */
 
 /* One that bands cut, one in two terms, one of stages, one with frames in
- * flight. */
+ * flight; small ones, since kernels are simulated one sample at a time. */
 static const gchar *const filters[] = {
-  "filter=gaussian sigma=2 bands=3", "filter=sobel border=mirror",
-  "filter=gaussian sigma=6 iterations=2 border=wrap",
-  "filter=unsharp amount=2 frames-in-flight=3 border=reflect",
+  "filter=gaussian sigma=1 bands=3", "filter=sobel border=mirror",
+  "filter=gaussian sigma=1.5 iterations=2 border=wrap",
+  "filter=unsharp sigma=0.6 amount=2 frames-in-flight=3 border=reflect",
 };
 
 GST_START_TEST (test_memories_are_equal)
 {
   for (guint f = 0; pipeline_formats[f].format != NULL; f++)
-    check_memories (&pipeline_formats[f], 34 + 16 * __i__, 26, 4,
+    check_memories (&pipeline_formats[f], 34 + 8 * __i__, 26, 4,
         filters[__i__], TRUE);
   fail_unless_equals_int (simcuda_doors ()->live (), 0);
 }
@@ -192,7 +192,7 @@ GST_START_TEST (test_first_buffer_decides)
     assert_filled (buffer, i);
   }
   cuda_pool_done (pools[0]);
-  /* While the element plays on: nothing of it is in the context that it left. */
+  /* While the element plays on, nothing of it is in the context it left. */
   fail_unless_equals_int (sim->live_in (gst_cuda_context_get_handle (given)),
       0);
   cuda_harness_done (h, &application);
@@ -237,6 +237,7 @@ GST_START_TEST (test_nothing_stays_after_stop)
   GstHarness *h = cuda_harness ("videoconvolve backend=cuda "
       "frames-in-flight=3", CUDA_CAPS, CUDA_CAPS, &application);
   GstBufferPool *pool = cuda_pool (context);
+  guint depth = sim->depth ();  /* nvcodec may have left some when it loaded */
 
   for (guint i = 0; i < 5; i++)
     fail_unless_equals_int (gst_harness_push (h, cuda_buffer (pool, i, i)),
@@ -248,7 +249,7 @@ GST_START_TEST (test_nothing_stays_after_stop)
   gst_element_set_state (h->element, GST_STATE_NULL);
   cuda_pool_done (pool);
   fail_unless_equals_int (sim->live_in (handle), 0);
-  fail_unless_equals_int (sim->depth (), 0);
+  fail_unless_equals_int (sim->depth (), depth);
 
   for (guint round = 0; round < 3; round++) {
     fail_unless (gst_element_set_state (h->element, GST_STATE_PAUSED)
@@ -282,4 +283,10 @@ cuda_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (cuda);
+int
+main (int argc, char **argv)
+{
+  gst_check_init (&argc, &argv);
+  simcuda_doors ();
+  return gst_check_run_suite (cuda_suite (), "cuda", __FILE__);
+}

@@ -100,7 +100,11 @@ pull_all (GstElement * pipeline, const gchar * line)
   GstSample *sample;
   guint n = 0;
 
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
+      == GST_STATE_CHANGE_FAILURE) {
+    fail_on_error (pipeline, line);
+    fail ("%s: does not start", line);
+  }
   while ((sample = gst_app_sink_pull_sample (GST_APP_SINK (sink)))) {
     append_frame (bytes, sample);
     gst_sample_unref (sample);

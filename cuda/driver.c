@@ -63,7 +63,9 @@ static const Cause causes[] = {
       "this plugin has no code for this GPU: build it with its "
         "architecture in the option cuda-arch"},
   {CUDA_ERROR_OUT_OF_MEMORY, CONVOLVE_ERROR_NO_MEMORY, FALSE,
-      "the GPU's memory, or page-locked memory, has run out"},
+      "the GPU's memory, or page-locked memory, has run out: lower "
+        "frames-in-flight, end other programs on this GPU, or use "
+        "backend=cpu"},
   {CUDA_ERROR_ECC_UNCORRECTABLE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
   {CUDA_ERROR_INVALID_ADDRESS_SPACE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
   {CUDA_ERROR_ILLEGAL_ADDRESS, CONVOLVE_ERROR_LOST, TRUE, RESTART},

@@ -277,21 +277,53 @@ free_slot (CudaProgram * program, CudaSlot * slot)
       failure);
 }
 
+/* One frame at a time, which needs least memory. */
+static void
+keep_one_slot (CudaProgram * program)
+{
+  for (guint i = 0; i < program->n_slots; i++)
+    free_slot (program, &program->slot[i]);
+  while (program->n_slots > 1)
+    cuda_slot_clear (&program->slot[--program->n_slots]);
+  program->next_slot = 0;
+}
+
+/* The slot that is free next, with the memory that the frame needs. */
+static CudaSlot *
+take_slot (CudaProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, GError ** error)
+{
+  CudaSlot *slot = &program->slot[program->next_slot];
+  g_autoptr (GError) shortage = NULL;
+
+  free_slot (program, slot);
+  if (cuda_slot_ensure (program, slot, in->memory, out->memory, &shortage))
+    return slot;
+  if (program->n_slots == 1 || !g_error_matches (shortage, CONVOLVE_ERROR,
+          CONVOLVE_ERROR_NO_MEMORY)) {
+    g_propagate_error (error, g_steal_pointer (&shortage));
+    return NULL;
+  }
+  g_info ("one frame in flight: %s", shortage->message);
+  keep_one_slot (program);
+  slot = &program->slot[0];
+  return cuda_slot_ensure (program, slot, in->memory, out->memory, error) ?
+      slot : NULL;
+}
+
 gboolean
 cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
     const ConvolveFrame * out, guint64 * job, GError ** error)
 {
   CudaDevice *device = cuda_program_device (program);
-  CudaSlot *slot = &program->slot[program->next_slot];
-  Flight flight = {.program = program,.device = device,.slot = slot,
-    .in = in,.out = out
-  };
   g_auto (CudaScope) scope = { 0 };
+  Flight flight = {.program = program,.device = device,.in = in,.out = out };
+  CudaSlot *slot;
 
   if (!cuda_scope_enter (&scope, device->context, error))
     return FALSE;
-  free_slot (program, slot);
-  if (!cuda_slot_ensure (program, slot, in->memory, out->memory, error))
+  flight.slot = slot = take_slot (program, in, out, error);
+  if (slot == NULL)
     return FALSE;
   place_frame (program, in, slot->in_planes, &flight.device_in);
   place_frame (program, out, slot->out_planes, &flight.device_out);

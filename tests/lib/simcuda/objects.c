@@ -60,23 +60,24 @@ cuCtxCreate_v2 (CUcontext * handle, unsigned int flags, CUdevice device)
   return CUDA_SUCCESS;
 }
 
-static gboolean
-context_is_empty (SimContext * context)
+guint
+sim_context_objects (SimContext * context)
 {
   GHashTableIter iter;
   gpointer handle, type;
+  guint n = 0;
 
   for (guint i = 0; i < sim_memories->len; i++)
     if (((SimMemory *) g_ptr_array_index (sim_memories, i))->context == context)
-      return FALSE;
+      n++;
   g_hash_table_iter_init (&iter, sim_live);
   while (g_hash_table_iter_next (&iter, &handle, &type)) {
     SimContext **of = handle;
 
     if (GPOINTER_TO_UINT (type) != SIM_CONTEXT && *of == context)
-      return FALSE;
+      n++;
   }
-  return TRUE;
+  return n;
 }
 
 CUresult
@@ -87,7 +88,7 @@ cuCtxDestroy (CUcontext handle)
 
   ENTER ();
   NEED (g_hash_table_contains (sim_live, context), CUDA_ERROR_INVALID_CONTEXT);
-  empty = context_is_empty (context);
+  empty = sim_context_objects (context) == 0;
   if (!empty)
     sim_misuse ("a context was destroyed with things of it alive");
   if (sim_depth > 0 && sim_stack[sim_depth - 1] == context)
@@ -281,6 +282,16 @@ cuStreamDestroy (CUstream handle)
   g_hash_table_remove (sim_live, stream);
   g_free (stream);
   return result_;
+}
+
+/* Under its first name too, which GStreamer 1.22 looks for. */
+#undef cuStreamDestroy
+CUresult cuStreamDestroy (CUstream handle);
+
+CUresult
+cuStreamDestroy (CUstream handle)
+{
+  return cuStreamDestroy_v2 (handle);
 }
 
 CUresult

@@ -296,7 +296,7 @@ static const struct
   const gchar *filter, *kernel;
   gdouble scale, bias;
 } settings_table[] = {
-  {"custom", "<<1,2,1>,<2,4,2>,<1,2,1>>", 1.0, 0.0},
+  {"custom", "<<1,2,1>,<2,4,2>,<1,2,1>>", 0.95, 0.02},
   {"custom", "<<1,0,-1>,<2,0,-2>,<1,0,-1>>", 0.25, 0.5},
   {"custom", "<<1>,<1>,<1>,<1>,<1>>", 0.5, 0.25},
   {"custom", "<<-1,3,5,-2>>", 0.8, -0.1},

@@ -351,11 +351,11 @@ set_until_stop (gpointer data)
 {
   Setter *setter = data;
 
-  while (!g_atomic_int_get (setter->stop)) {
+  do {
     set_settings (setter->element, setter->first + setter->n_set++ % setter->n);
     if (setter->pause_us > 0)
       g_usleep (setter->pause_us);
-  }
+  } while (!g_atomic_int_get (setter->stop));
   return NULL;
 }
 

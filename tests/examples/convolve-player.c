@@ -65,7 +65,7 @@ typedef struct
   gboolean bypass;
   guint region_mode;
   gint width, height;           /* of the picture, 0 while unknown */
-  gdouble x, y, size;           /* middle and size of the region, in parts of it */
+  gdouble x, y, size;           /* middle and size of the region, in its parts */
 } Player;
 
 /* ---- settings ---- */
@@ -496,8 +496,8 @@ make_pipeline (Player * player, const gchar * input, const gchar * output,
 
 /* ---- running ---- */
 
-/* Errors end the program. Warnings of videoconvolve say that a value was refused
- * and the old one stays. */
+/* Errors end the program. Warnings of videoconvolve say that a value was
+ * refused and the old one stays. */
 static void
 print_problem (GstMessage * message)
 {

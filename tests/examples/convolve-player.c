@@ -65,7 +65,7 @@ typedef struct
   gboolean bypass;
   guint region_mode;
   gint width, height;           /* of the picture, 0 while unknown */
-  gdouble x, y, size;           /* of the region: middle, size, in parts of it */
+  gdouble x, y, size;           /* region: middle, size; parts of it */
 } Player;
 
 /* ---- settings ---- */

@@ -2,7 +2,7 @@
 /* Compares every frame that goes through an element with the reference, wherever in a pipeline the element is. */
 #pragma once
 
-#include "compare.h"
+#include "../lib/compare.h"
 
 #include <gst/gst.h>
 

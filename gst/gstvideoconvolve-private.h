@@ -2,6 +2,7 @@
 /* The instance, between the element's files:
  *   gstvideoconvolve.c             class, caps, the vfuncs in the order in which a buffer meets them
  *   gstvideoconvolveproperties.c   the table of properties, from any thread
+ *   gstvideoconvolvechanges.c      from there to the streaming thread, whole
  *   gstvideoconvolveengine.c       device, plans and programs, on the streaming thread
  *   gstvideoconvolvejobs.c         frames in flight, on the streaming thread
  *   gstvideoconvolveallocation.c   buffer pools */
@@ -55,13 +56,19 @@ typedef struct {
   guint64 number;               /* for convolve_device_wait */
 } GstVideoConvolveJob;
 
+typedef struct _GstVideoConvolveChange GstVideoConvolveChange;
+
 struct _GstVideoConvolve {
   GstBaseTransform parent;
 
   /* Under the object lock. */
   GstVideoConvolveValues pending;       /* as set so far */
-  GstVideoConvolveValues values;        /* as of the last complete g_object_set */
+  GstVideoConvolveValues settled;       /* of changes before all in the queue */
+  GQueue changes;               /* GstVideoConvolveChange, in the order of taking effect */
+  guint64 n_changes;            /* ever */
+  GstVideoConvolveValues values;        /* of settled and all complete changes */
   gboolean changed;             /* values were not taken over yet */
+  GThread *controlling;         /* the streaming thread while controlled properties are set */
   gchar *kernel_location;
   GQueue refused;               /* why values were refused before anybody could hear */
   gchar *plan_text;             /* for the plan property and stats; NULL while there is none */
@@ -98,13 +105,18 @@ struct _GstVideoConvolve {
 void gst_video_convolve_install_properties (GObjectClass * klass);
 /* The init function of the interface GstPreset. */
 void gst_video_convolve_preset_init (gpointer iface, gpointer data);
+/* Posts what was refused before the element had a bus. */
+void gst_video_convolve_post_refused (GstVideoConvolve * self);
+
+/* ---- gstvideoconvolvechanges.c ---- */
 void gst_video_convolve_values_init (GstVideoConvolveValues * values);
 void gst_video_convolve_values_copy (GstVideoConvolveValues * to, const GstVideoConvolveValues * from);
 void gst_video_convolve_values_clear (GstVideoConvolveValues * values);
 /* Moves values into *next, which is overwritten, if they changed since the last call. */
 gboolean gst_video_convolve_take_values (GstVideoConvolve * self, GstVideoConvolveValues * next);
-/* Posts what was refused before the element had a bus. */
-void gst_video_convolve_post_refused (GstVideoConvolve * self);
+/* Sets controlled properties for the frame of that time; they are in the next values. */
+void gst_video_convolve_control (GstVideoConvolve * self, GstClockTime stream_time);
+void gst_video_convolve_changes_clear (GstVideoConvolve * self);
 
 /* ---- gstvideoconvolveengine.c ---- */
 /* Opens the backend that active asks for; posts an element error if it cannot. */

@@ -30,6 +30,8 @@ typedef enum
   KIND_ROW,                     /* an array: a matrix of one row */
   KIND_COLUMN,
   KIND_LOCATION,
+  KIND_STRING,
+  KIND_ROIS,
   KIND_STATS,
   KIND_PLAN,
 } Kind;
@@ -118,6 +120,15 @@ static const Property properties[] = {
   {"fields", "Fields", "Whether each field is a picture of its own",
         KIND_ENUM, VALUE (fields), 0, 0, gst_video_convolve_fields_get_type,
       PLAYING},
+  {"roi-mode", "Region mode", "Which part of a frame is filtered, the rest "
+        "passes unchanged", KIND_ENUM, VALUE (roi_mode), 0, 0,
+      gst_video_convolve_roi_mode_get_type, PLAYING},
+  {"roi-types", "Region types", "Which region-of-interest metas count: types "
+        "parted by commas (empty: all)", KIND_STRING, VALUE (roi_types), 0, 0,
+      NULL, PLAYING},
+  {"rois", "Regions", "Fixed regions besides those of metas, an array of "
+        "<x,y,width,height> as in <<10,20,64,64>>", KIND_ROIS, VALUE (rois),
+      0, 0, NULL, PLAYING},
   {"iterations", "Iterations", "How often the filter is applied", KIND_UINT,
       SETTING (iterations), 1, 1024, NULL, CONTROLLED},
   {"method", "Method", "Force an algorithm", KIND_ENUM, SETTING (method), 0, 0,
@@ -155,6 +166,9 @@ gst_video_convolve_values_init (GstVideoConvolveValues * values)
   values->n_threads = 0;
   values->bands = 0;
   values->frames_in_flight = CONVOLVE_DEFAULT_FRAMES_IN_FLIGHT;
+  values->roi_mode = GST_VIDEO_CONVOLVE_ROI_MODE_OFF;
+  values->roi_types = NULL;
+  values->rois = NULL;
 }
 
 void
@@ -163,12 +177,17 @@ gst_video_convolve_values_copy (GstVideoConvolveValues * to,
 {
   *to = *from;
   convolve_settings_copy (&to->settings, &from->settings);
+  to->roi_types = g_strdup (from->roi_types);
+  if (to->rois != NULL)
+    g_array_ref (to->rois);
 }
 
 void
 gst_video_convolve_values_clear (GstVideoConvolveValues * values)
 {
   convolve_settings_clear (&values->settings);
+  g_clear_pointer (&values->roi_types, g_free);
+  g_clear_pointer (&values->rois, g_array_unref);
 }
 
 static gboolean
@@ -179,6 +198,9 @@ values_equal (const GstVideoConvolveValues * a,
       && a->cuda_device_id == b->cuda_device_id
       && a->n_threads == b->n_threads && a->bands == b->bands
       && a->frames_in_flight == b->frames_in_flight
+      && a->roi_mode == b->roi_mode
+      && g_strcmp0 (a->roi_types, b->roi_types) == 0
+      && gst_video_convolve_rois_equal (a->rois, b->rois)
       && convolve_settings_equal (&a->settings, &b->settings);
 }
 
@@ -347,6 +369,24 @@ set_location (GstVideoConvolve * self, const Property * property,
 }
 
 static void
+set_rois (GstVideoConvolve * self, const Property * property,
+    const GValue * value)
+{
+  g_autoptr (GError) error = NULL;
+  GArray *rois = gst_video_convolve_rois_from_value (value, &error);
+  g_autoptr (GArray) old = NULL;
+
+  if (rois == NULL) {
+    refuse (self, property->name, error->message);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  old = self->pending.rois;
+  self->pending.rois = rois;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
 gst_video_convolve_set_property (GObject * object, guint id,
     const GValue * value, GParamSpec * pspec)
 {
@@ -361,6 +401,10 @@ gst_video_convolve_set_property (GObject * object, guint id,
   if (property->kind == KIND_ROWS || property->kind == KIND_ROW
       || property->kind == KIND_COLUMN) {
     set_matrix (self, property, value);
+    return;
+  }
+  if (property->kind == KIND_ROIS) {
+    set_rois (self, property, value);
     return;
   }
 
@@ -383,6 +427,10 @@ gst_video_convolve_set_property (GObject * object, guint id,
       break;
     case KIND_FLAGS:
       AT (guint, pending, property) = g_value_get_flags (value);
+      break;
+    case KIND_STRING:
+      g_free (AT (gchar *, pending, property));
+      AT (gchar *, pending, property) = g_value_dup_string (value);
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -453,6 +501,12 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
     case KIND_LOCATION:
       g_value_set_string (value, self->kernel_location);
       break;
+    case KIND_STRING:
+      g_value_set_string (value, AT (gchar *, pending, property));
+      break;
+    case KIND_ROIS:
+      gst_video_convolve_rois_to_value (pending->rois, value);
+      break;
     case KIND_STATS:
       g_value_take_boxed (value, make_stats (self));
       break;
@@ -464,80 +518,6 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
       break;
   }
   GST_OBJECT_UNLOCK (self);
-}
-
-/* ---- presets ---- */
-
-/* What the custom filter is made of. */
-typedef struct
-{
-  ConvolveMatrix *matrix[3];
-  gchar *location;
-} Weights;
-
-/* Exchanges weights and those of the element. */
-static void
-swap_weights (GstVideoConvolve * self, Weights * weights)
-{
-  ConvolveSettings *settings = &self->pending.settings;
-  Weights old = { {settings->kernel, settings->kernel_x,
-      settings->kernel_y}, self->kernel_location
-  };
-
-  settings->kernel = weights->matrix[0];
-  settings->kernel_x = weights->matrix[1];
-  settings->kernel_y = weights->matrix[2];
-  self->kernel_location = weights->location;
-  *weights = old;
-}
-
-static gboolean
-has_no_weights (GstVideoConvolve * self)
-{
-  const ConvolveSettings *settings = &self->pending.settings;
-
-  return settings->kernel == NULL && settings->kernel_x == NULL
-      && settings->kernel_y == NULL;
-}
-
-static gboolean (*default_load_preset) (GstPreset * preset, const gchar * name);
-
-/* A preset with weights replaces all weights: those it stored as empty must
- * not be left over from before. All of it takes effect at once. */
-static gboolean
-gst_video_convolve_load_preset (GstPreset * preset, const gchar * name)
-{
-  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (preset);
-  Weights weights = { {NULL}, NULL };
-  gboolean ok;
-
-  g_object_freeze_notify (G_OBJECT (self));
-  GST_OBJECT_LOCK (self);
-  swap_weights (self, &weights);
-  GST_OBJECT_UNLOCK (self);
-
-  ok = default_load_preset (preset, name);
-
-  GST_OBJECT_LOCK (self);
-  if (has_no_weights (self) && (!ok
-          || self->pending.settings.filter != CONVOLVE_FILTER_CUSTOM))
-    swap_weights (self, &weights);
-  GST_OBJECT_UNLOCK (self);
-  g_object_thaw_notify (G_OBJECT (self));
-
-  for (guint i = 0; i < G_N_ELEMENTS (weights.matrix); i++)
-    g_clear_pointer (&weights.matrix[i], convolve_matrix_unref);
-  g_free (weights.location);
-  return ok;
-}
-
-void
-gst_video_convolve_preset_init (gpointer iface, gpointer data)
-{
-  GstPresetInterface *presets = iface;
-
-  default_load_preset = presets->load_preset;
-  presets->load_preset = gst_video_convolve_load_preset;
 }
 
 /* ---- class ---- */
@@ -577,6 +557,7 @@ make_spec (const Property * p, const GstVideoConvolveValues * defaults)
       return g_param_spec_flags (p->name, p->nick, p->blurb, p->type (),
           AT (guint, defaults, p), flags);
     case KIND_LOCATION:
+    case KIND_STRING:
       return g_param_spec_string (p->name, p->nick, p->blurb, NULL, flags);
     case KIND_STATS:
       return g_param_spec_boxed (p->name, p->nick, p->blurb,

@@ -114,3 +114,26 @@ assert_picture (Pictures * pictures, const RandomFrame * in, GstBuffer * out,
   reference_free (reference);
   random_frame_free (frame);
 }
+
+void
+check_launch (const gchar * launch, const gchar * caps,
+    const ConvolveSettings * settings, gboolean fields)
+{
+  GstHarness *h = element_harness (launch, caps);
+  Pictures pictures;
+
+  pictures_init (&pictures, caps);
+  for (guint i = 0; i < 3; i++) {
+    RandomFrame *in = picture_new (&pictures);
+
+    GST_INFO ("%s, %s", launch, caps);
+    fail_unless_equals_int (gst_harness_push (h, picture_to_buffer (&pictures,
+                in, i)), GST_FLOW_OK);
+    /* With frames in flight it comes out when it must. */
+    gst_harness_push_event (h, gst_event_new_gap (0, 1));
+    assert_picture (&pictures, in, gst_harness_pull (h), settings, fields,
+        NULL);
+    random_frame_free (in);
+  }
+  gst_harness_teardown (h);
+}

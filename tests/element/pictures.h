@@ -23,3 +23,6 @@ RandomFrame *picture_from_buffer (Pictures * pictures, GstBuffer * buffer);
 /* Fails unless the buffer is what the reference makes of in; mask (taken) may be NULL. Takes out. */
 void assert_picture (Pictures * pictures, const RandomFrame * in, GstBuffer * out, const ConvolveSettings * settings,
     gboolean fields, guint8 * mask);
+
+/* Filters a few random pictures of caps with launch's element and compares each. */
+void check_launch (const gchar * launch, const gchar * caps, const ConvolveSettings * settings, gboolean fields);

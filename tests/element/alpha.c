@@ -157,8 +157,8 @@ assert_same (const RandomFrame * a, const RandomFrame * b)
   }
 }
 
-/* Weighted, colours near the edge are those of the square to within 1; straight,
- * what is not seen shines through. */
+/* Weighted, colours near the edge are those of the square to within 1; straight
+ * lets what is not seen shine through. */
 GST_START_TEST (test_no_fringe)
 {
   static const gchar *const filters[] = { "filter=gaussian sigma=2",

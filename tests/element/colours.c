@@ -320,8 +320,8 @@ measure (GstBuffer * a, GstBuffer * b, gdouble * mean, guint * worst)
   gst_buffer_unmap (b, &mb);
 }
 
-/* Filtered in RGB and converted to NV12, or converted and filtered there: what a
- * person then sees is alike. Conversion of 8 bits rounds, and filters that
+/* Filtered in RGB and converted to NV12, or converted and filtered there: what
+ * a person then sees is alike. Conversion of 8 bits rounds, and filters that
  * sharpen enlarge that; black in the wrong place would be 5 off. */
 #define MEAN_TOLERANCE 2.5
 #define WORST_TOLERANCE 8

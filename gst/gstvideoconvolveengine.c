@@ -308,6 +308,8 @@ remake_programs (GstVideoConvolve * self)
   gchar *text;
 
   if (!make_programs (self, &self->active, programs, &text, &error)) {
+    if (gst_video_convolve_can_switch_to_cpu (self, error))
+      return gst_video_convolve_switch_to_cpu (self, error);
     post_unusable (self, error);
     return FALSE;
   }
@@ -456,6 +458,13 @@ gst_video_convolve_update (GstVideoConvolve * self)
     adopt_values (self, &next);
     use_programs (self, programs, text);
     return TRUE;
+  }
+  if (gst_video_convolve_can_switch_to_cpu (self, error)) {
+    /* Draining may meet the fault as well, and switch. */
+    gst_video_convolve_drain (self);
+    adopt_values (self, &next);
+    return gst_video_convolve_is_on_cuda (self) ?
+        gst_video_convolve_switch_to_cpu (self, error) : remake_programs (self);
   }
   gst_video_convolve_values_clear (&next);
   GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,

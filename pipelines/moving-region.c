@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Stands for a detector: runs a pipeline that is written as for gst-launch-1.0, and marks a moving region on every
- * frame that passes its element named "regions", with a GstVideoRegionOfInterestMeta of type "face". A real detector
- * does the same with what it found.
+/* Stands for a detector: runs a pipeline that is written as for gst-launch-1.0,
+ * and marks a moving region on every frame that passes its element named
+ * "regions", with a GstVideoRegionOfInterestMeta of type "face". A real
+ * detector does the same with what it found.
  *
- *   moving-region videotestsrc ! identity name=regions ! videoconvolve roi-mode=inside ! videoconvert ! autovideosink
+ *   moving-region videotestsrc ! identity name=regions ! \
+ *       videoconvolve roi-mode=inside ! videoconvert ! autovideosink
  */
 #include <math.h>
 

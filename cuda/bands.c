@@ -7,11 +7,10 @@
 #include "program.h"
 
 #define PITCH 256
-/* A frame of less is one band. */
-#define MIN_BANDED_BYTES (4 << 20)
-#define BAND_BYTES (1 << 20)
-#define MIN_AUTO_BANDS 8
-#define MAX_AUTO_BANDS 16
+/* A frame whose upload takes t is down again after about t + t / n + n * c with
+ * n bands, where c is what a band costs: n = sqrt (t / c) is best. This is what
+ * a bus moves in c. */
+#define BAND_COST_BYTES (512 * 1024)
 
 /* ---- planes ---- */
 
@@ -83,16 +82,29 @@ cuda_planes_init (CudaProgram * program)
 /* ---- bands ---- */
 
 static guint
+isqrt (guint64 a)
+{
+  guint root = 0;
+
+  while ((guint64) (root + 1) * (root + 1) <= a)
+    root++;
+  return root;
+}
+
+/* With several frames in flight others fill the gaps, and fewer bands cost
+ * less. */
+static guint
 choose_bands (const CudaProgram * program, guint wanted)
 {
   guint rows = 0, n = wanted;
 
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
     rows = MAX (rows, program->plane[p].rows);
-  if (wanted == 0)
-    n = program->sample_bytes < MIN_BANDED_BYTES ? 1 :
-        CLAMP (program->sample_bytes / BAND_BYTES, MIN_AUTO_BANDS,
-        MAX_AUTO_BANDS);
+  if (wanted == 0) {
+    n = isqrt (program->sample_bytes / BAND_COST_BYTES);
+    if (((CudaDevice *) program->parent.device)->frames_in_flight > 1)
+      n = (n + 1) / 2;
+  }
   return CLAMP (n, 1, MIN (rows, CUDA_MAX_BANDS));
 }
 

@@ -2,7 +2,7 @@
 /* The instance, between the element's files:
  *   gstvideoconvolve.c             class, caps, the vfuncs in the order in which a buffer meets them
  *   gstvideoconvolveproperties.c   the table of properties, from any thread
- *   gstvideoconvolvepresets.c      loading a preset
+ *   gstvideoconvolvechanges.c      from there to the streaming thread, whole
  *   gstvideoconvolvedevice.c       the device
  *   gstvideoconvolveengine.c       plans and programs, on the streaming thread
  *   gstvideoconvolvejobs.c         frames in flight, on the streaming thread
@@ -63,13 +63,19 @@ typedef struct {
   GArray *rects;                /* of ConvolveRect; kept from job to job */
 } GstVideoConvolveJob;
 
+typedef struct _GstVideoConvolveChange GstVideoConvolveChange;
+
 struct _GstVideoConvolve {
   GstBaseTransform parent;
 
   /* Under the object lock. */
   GstVideoConvolveValues pending;       /* as set so far */
-  GstVideoConvolveValues values;        /* as of the last complete g_object_set */
+  GstVideoConvolveValues settled;       /* of changes before all in the queue */
+  GQueue changes;               /* GstVideoConvolveChange, in the order of taking effect */
+  guint64 n_changes;            /* ever */
+  GstVideoConvolveValues values;        /* of settled and all complete changes */
   gboolean changed;             /* values were not taken over yet */
+  GThread *controlling;         /* the streaming thread while controlled properties are set */
   gchar *kernel_location;
   GQueue refused;               /* why values were refused before anybody could hear */
   gchar *plan_text;             /* for the plan property and stats; NULL while there is none */
@@ -107,17 +113,20 @@ struct _GstVideoConvolve {
 
 /* ---- gstvideoconvolveproperties.c ---- */
 void gst_video_convolve_install_properties (GObjectClass * klass);
+/* The init function of the interface GstPreset. */
+void gst_video_convolve_preset_init (gpointer iface, gpointer data);
+/* Posts what was refused before the element had a bus. */
+void gst_video_convolve_post_refused (GstVideoConvolve * self);
+
+/* ---- gstvideoconvolvechanges.c ---- */
 void gst_video_convolve_values_init (GstVideoConvolveValues * values);
 void gst_video_convolve_values_copy (GstVideoConvolveValues * to, const GstVideoConvolveValues * from);
 void gst_video_convolve_values_clear (GstVideoConvolveValues * values);
 /* Moves values into *next, which is overwritten, if they changed since the last call. */
 gboolean gst_video_convolve_take_values (GstVideoConvolve * self, GstVideoConvolveValues * next);
-/* Posts what was refused before the element had a bus. */
-void gst_video_convolve_post_refused (GstVideoConvolve * self);
-
-/* ---- gstvideoconvolvepresets.c ---- */
-/* The init function of the interface GstPreset. */
-void gst_video_convolve_preset_init (gpointer iface, gpointer data);
+/* Sets controlled properties for the frame of that time; they are in the next values. */
+void gst_video_convolve_control (GstVideoConvolve * self, GstClockTime stream_time);
+void gst_video_convolve_changes_clear (GstVideoConvolve * self);
 
 /* ---- gstvideoconvolvedevice.c ---- */
 /* Opens the backend that active asks for; posts an element error if it cannot. */

@@ -249,7 +249,7 @@ gst_video_convolve_before_transform (GstBaseTransform * trans,
     stream_time = gst_segment_to_stream_time (&trans->segment,
         GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
   if (GST_CLOCK_TIME_IS_VALID (stream_time))
-    gst_object_sync_values (GST_OBJECT (trans), stream_time);
+    gst_video_convolve_control (GST_VIDEO_CONVOLVE (trans), stream_time);
 }
 
 static GstFlowReturn
@@ -382,7 +382,9 @@ gst_video_convolve_finalize (GObject * object)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
 
+  gst_video_convolve_changes_clear (self);
   gst_video_convolve_values_clear (&self->pending);
+  gst_video_convolve_values_clear (&self->settled);
   gst_video_convolve_values_clear (&self->values);
   gst_video_convolve_values_clear (&self->active);
   g_free (self->kernel_location);
@@ -443,6 +445,7 @@ gst_video_convolve_init (GstVideoConvolve * self)
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
 
   gst_video_convolve_values_init (&self->pending);
+  gst_video_convolve_values_init (&self->settled);
   gst_video_convolve_values_init (&self->values);
   gst_video_convolve_values_init (&self->active);
   gst_video_info_init (&self->info);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Properties: one table, read by class_init and by both accessors. They may be
- * set from any thread at any time. set_property changes `pending`;
- * dispatch_properties_changed, which GObject calls once when all values of one
- * g_object_set are in, makes it `values`, and that is all that the streaming
- * thread looks at. So a change is taken over whole. */
+ * set from any thread at any time; gstvideoconvolvechanges.c brings them to the
+ * streaming thread. */
 #include "config.h"
 
 #include <string.h>
 
-#include "gstvideoconvolve-private.h"
+#include "gstvideoconvolvechanges.h"
 #include "gstvideoconvolvevalues.h"
 
 #define GST_CAT_DEFAULT gst_video_convolve_debug
@@ -154,89 +152,6 @@ G_STATIC_ASSERT (sizeof (ConvolveChannels) == sizeof (guint));
 #define AT(type, values, property) \
     (*(type *) ((guint8 *) (values) + (property)->offset))
 
-/* ---- values ---- */
-
-void
-gst_video_convolve_values_init (GstVideoConvolveValues * values)
-{
-  convolve_settings_init (&values->settings);
-  values->backend = GST_VIDEO_CONVOLVE_BACKEND_AUTO;
-  values->fields = GST_VIDEO_CONVOLVE_FIELDS_AUTO;
-  values->cuda_device_id = -1;
-  values->n_threads = 0;
-  values->bands = 0;
-  values->frames_in_flight = CONVOLVE_DEFAULT_FRAMES_IN_FLIGHT;
-  values->roi_mode = GST_VIDEO_CONVOLVE_ROI_MODE_OFF;
-  values->roi_types = NULL;
-  values->rois = NULL;
-}
-
-void
-gst_video_convolve_values_copy (GstVideoConvolveValues * to,
-    const GstVideoConvolveValues * from)
-{
-  *to = *from;
-  convolve_settings_copy (&to->settings, &from->settings);
-  to->roi_types = g_strdup (from->roi_types);
-  if (to->rois != NULL)
-    g_array_ref (to->rois);
-}
-
-void
-gst_video_convolve_values_clear (GstVideoConvolveValues * values)
-{
-  convolve_settings_clear (&values->settings);
-  g_clear_pointer (&values->roi_types, g_free);
-  g_clear_pointer (&values->rois, g_array_unref);
-}
-
-static gboolean
-values_equal (const GstVideoConvolveValues * a,
-    const GstVideoConvolveValues * b)
-{
-  return a->backend == b->backend && a->fields == b->fields
-      && a->cuda_device_id == b->cuda_device_id
-      && a->n_threads == b->n_threads && a->bands == b->bands
-      && a->frames_in_flight == b->frames_in_flight
-      && a->roi_mode == b->roi_mode
-      && g_strcmp0 (a->roi_types, b->roi_types) == 0
-      && gst_video_convolve_rois_equal (a->rois, b->rois)
-      && convolve_settings_equal (&a->settings, &b->settings);
-}
-
-gboolean
-gst_video_convolve_take_values (GstVideoConvolve * self,
-    GstVideoConvolveValues * next)
-{
-  gboolean changed;
-
-  GST_OBJECT_LOCK (self);
-  changed = self->changed;
-  if (changed)
-    gst_video_convolve_values_copy (next, &self->values);
-  self->changed = FALSE;
-  GST_OBJECT_UNLOCK (self);
-  return changed;
-}
-
-static void
-gst_video_convolve_dispatch_properties_changed (GObject * object,
-    guint n_pspecs, GParamSpec ** pspecs)
-{
-  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
-  GObjectClass *parent_class =
-      g_type_class_peek (g_type_parent (GST_TYPE_VIDEO_CONVOLVE));
-
-  GST_OBJECT_LOCK (self);
-  if (!values_equal (&self->values, &self->pending)) {
-    gst_video_convolve_values_clear (&self->values);
-    gst_video_convolve_values_copy (&self->values, &self->pending);
-    self->changed = TRUE;
-  }
-  GST_OBJECT_UNLOCK (self);
-  parent_class->dispatch_properties_changed (object, n_pspecs, pspecs);
-}
-
 /* ---- refused values ---- */
 
 static void
@@ -286,36 +201,49 @@ gst_video_convolve_post_refused (GstVideoConvolve * self)
 
 /* ---- set ---- */
 
-/* Puts a matrix where the property keeps it. A whole kernel and the two lines
- * of a separable one exclude each other: the last one set counts. Takes matrix
- * and location. */
 static void
-store_matrix (GstVideoConvolve * self, Kind kind, ConvolveMatrix * matrix,
-    gchar * location)
+put_matrix (ConvolveMatrix ** to, ConvolveMatrix * matrix)
 {
-  ConvolveMatrix *old[3] = { NULL, NULL, NULL };
-  g_autofree gchar *old_location = NULL;
-  ConvolveSettings *settings = &self->pending.settings;
+  g_clear_pointer (to, convolve_matrix_unref);
+  *to = matrix != NULL ? convolve_matrix_ref (matrix) : NULL;
+}
 
-  GST_OBJECT_LOCK (self);
-  old[0] = g_steal_pointer (&settings->kernel);
-  if (kind == KIND_ROW || kind == KIND_ROWS || kind == KIND_LOCATION)
-    old[1] = g_steal_pointer (&settings->kernel_x);
-  if (kind == KIND_COLUMN || kind == KIND_ROWS || kind == KIND_LOCATION)
-    old[2] = g_steal_pointer (&settings->kernel_y);
-  if (kind == KIND_ROW)
-    settings->kernel_x = matrix;
-  else if (kind == KIND_COLUMN)
-    settings->kernel_y = matrix;
+/* Puts a matrix where the property keeps it. A whole kernel and the two lines
+ * of a separable one exclude each other: the last one set counts. */
+static void
+apply_matrix (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  const Property *property = change->property;
+  ConvolveSettings *settings = &values->settings;
+
+  if (property->kind != KIND_COLUMN)
+    put_matrix (&settings->kernel_x, NULL);
+  if (property->kind != KIND_ROW)
+    put_matrix (&settings->kernel_y, NULL);
+  put_matrix (&settings->kernel, NULL);
+  if (property->kind == KIND_LOCATION)
+    put_matrix (&settings->kernel, change->weights[0]);
   else
-    settings->kernel = matrix;
+    put_matrix (&AT (ConvolveMatrix *, values, property), change->weights[0]);
   settings->filter = CONVOLVE_FILTER_CUSTOM;
-  old_location = self->kernel_location;
+}
+
+/* Takes matrix and location. */
+static void
+store_matrix (GstVideoConvolve * self, const Property * property,
+    ConvolveMatrix * matrix, gchar * location)
+{
+  GstVideoConvolveChange *change =
+      gst_video_convolve_change_new (property, apply_matrix);
+  g_autofree gchar *old = NULL;
+
+  change->weights[0] = matrix;
+  GST_OBJECT_LOCK (self);
+  old = self->kernel_location;
   self->kernel_location = location;
   GST_OBJECT_UNLOCK (self);
-
-  for (guint i = 0; i < G_N_ELEMENTS (old); i++)
-    g_clear_pointer (&old[i], convolve_matrix_unref);
+  gst_video_convolve_change (self, change);
   g_object_notify (G_OBJECT (self), "filter");
 }
 
@@ -340,7 +268,7 @@ set_matrix (GstVideoConvolve * self, const Property * property,
     matrix = gst_video_convolve_matrix_from_line (value,
         property->kind == KIND_COLUMN, &error);
   if (matrix != NULL)
-    store_matrix (self, property->kind, matrix, NULL);
+    store_matrix (self, property, matrix, NULL);
   else
     refuse (self, property->name, error->message);
 }
@@ -363,27 +291,61 @@ set_location (GstVideoConvolve * self, const Property * property,
   }
   matrix = convolve_matrix_load (location, &error);
   if (matrix != NULL)
-    store_matrix (self, property->kind, matrix, g_strdup (location));
+    store_matrix (self, property, matrix, g_strdup (location));
   else
     refuse (self, property->name, error->message);
 }
 
 static void
-set_rois (GstVideoConvolve * self, const Property * property,
+apply_value (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  const Property *property = change->property;
+  const GValue *value = &change->value;
+
+  switch (property->kind) {
+    case KIND_BOOLEAN:
+      AT (gboolean, values, property) = g_value_get_boolean (value);
+      break;
+    case KIND_INT:
+      AT (gint, values, property) = g_value_get_int (value);
+      break;
+    case KIND_UINT:
+      AT (guint, values, property) = g_value_get_uint (value);
+      break;
+    case KIND_DOUBLE:
+      AT (gdouble, values, property) = g_value_get_double (value);
+      break;
+    case KIND_ENUM:
+      AT (guint, values, property) = g_value_get_enum (value);
+      break;
+    case KIND_FLAGS:
+      AT (guint, values, property) = g_value_get_flags (value);
+      break;
+    case KIND_STRING:
+      g_free (AT (gchar *, values, property));
+      AT (gchar *, values, property) = g_value_dup_string (value);
+      break;
+    case KIND_ROIS:
+      g_clear_pointer (&AT (GArray *, values, property), g_array_unref);
+      AT (GArray *, values, property) =
+          gst_video_convolve_rois_from_value (value, NULL);
+      break;
+    default:
+      g_assert_not_reached ();
+  }
+}
+
+static gboolean
+check_rois (GstVideoConvolve * self, const Property * property,
     const GValue * value)
 {
   g_autoptr (GError) error = NULL;
-  GArray *rois = gst_video_convolve_rois_from_value (value, &error);
-  g_autoptr (GArray) old = NULL;
+  g_autoptr (GArray) rois = gst_video_convolve_rois_from_value (value, &error);
 
-  if (rois == NULL) {
+  if (rois == NULL)
     refuse (self, property->name, error->message);
-    return;
-  }
-  GST_OBJECT_LOCK (self);
-  old = self->pending.rois;
-  self->pending.rois = rois;
-  GST_OBJECT_UNLOCK (self);
+  return rois != NULL;
 }
 
 static void
@@ -392,51 +354,31 @@ gst_video_convolve_set_property (GObject * object, guint id,
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
   const Property *property = &properties[id - 1];
-  GstVideoConvolveValues *pending = &self->pending;
+  GstVideoConvolveChange *change;
 
-  if (property->kind == KIND_LOCATION) {
-    set_location (self, property, value);
-    return;
-  }
-  if (property->kind == KIND_ROWS || property->kind == KIND_ROW
-      || property->kind == KIND_COLUMN) {
-    set_matrix (self, property, value);
-    return;
-  }
-  if (property->kind == KIND_ROIS) {
-    set_rois (self, property, value);
-    return;
-  }
-
-  GST_OBJECT_LOCK (self);
   switch (property->kind) {
-    case KIND_BOOLEAN:
-      AT (gboolean, pending, property) = g_value_get_boolean (value);
+    case KIND_LOCATION:
+      set_location (self, property, value);
       break;
-    case KIND_INT:
-      AT (gint, pending, property) = g_value_get_int (value);
+    case KIND_ROWS:
+    case KIND_ROW:
+    case KIND_COLUMN:
+      set_matrix (self, property, value);
       break;
-    case KIND_UINT:
-      AT (guint, pending, property) = g_value_get_uint (value);
-      break;
-    case KIND_DOUBLE:
-      AT (gdouble, pending, property) = g_value_get_double (value);
-      break;
-    case KIND_ENUM:
-      AT (guint, pending, property) = g_value_get_enum (value);
-      break;
-    case KIND_FLAGS:
-      AT (guint, pending, property) = g_value_get_flags (value);
-      break;
-    case KIND_STRING:
-      g_free (AT (gchar *, pending, property));
-      AT (gchar *, pending, property) = g_value_dup_string (value);
-      break;
-    default:
+    case KIND_STATS:
+    case KIND_PLAN:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
+    case KIND_ROIS:
+      if (!check_rois (self, property, value))
+        break;
+      /* fall through */
+    default:
+      change = gst_video_convolve_change_new (property, apply_value);
+      g_value_init (&change->value, G_VALUE_TYPE (value));
+      g_value_copy (value, &change->value);
+      gst_video_convolve_change (self, change);
   }
-  GST_OBJECT_UNLOCK (self);
 }
 
 /* ---- get ---- */
@@ -518,6 +460,87 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
       break;
   }
   GST_OBJECT_UNLOCK (self);
+}
+
+/* ---- presets ---- */
+
+static void
+apply_weights (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  put_matrix (&values->settings.kernel, change->weights[0]);
+  put_matrix (&values->settings.kernel_x, change->weights[1]);
+  put_matrix (&values->settings.kernel_y, change->weights[2]);
+}
+
+/* With the object lock: the present weights as a change to them. */
+static GstVideoConvolveChange *
+keep_weights (GstVideoConvolve * self)
+{
+  GstVideoConvolveChange *kept =
+      gst_video_convolve_change_new (NULL, apply_weights);
+  const ConvolveSettings *settings = &self->pending.settings;
+
+  put_matrix (&kept->weights[0], settings->kernel);
+  put_matrix (&kept->weights[1], settings->kernel_x);
+  put_matrix (&kept->weights[2], settings->kernel_y);
+  return kept;
+}
+
+/* With the object lock. */
+static gboolean
+has_no_weights (GstVideoConvolve * self)
+{
+  const ConvolveSettings *settings = &self->pending.settings;
+
+  return settings->kernel == NULL && settings->kernel_x == NULL
+      && settings->kernel_y == NULL;
+}
+
+static gboolean (*default_load_preset) (GstPreset * preset, const gchar * name);
+
+/* A preset with weights replaces all weights: those it stored as empty must
+ * not be left over from before. All of it takes effect at once. */
+static gboolean
+gst_video_convolve_load_preset (GstPreset * preset, const gchar * name)
+{
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (preset);
+  GstVideoConvolveChange *kept;
+  gchar *location;
+  gboolean ok, lost;
+
+  g_object_freeze_notify (G_OBJECT (self));
+  GST_OBJECT_LOCK (self);
+  kept = keep_weights (self);
+  location = g_steal_pointer (&self->kernel_location);
+  GST_OBJECT_UNLOCK (self);
+  gst_video_convolve_change (self,
+      gst_video_convolve_change_new (NULL, apply_weights));
+
+  ok = default_load_preset (preset, name);
+
+  GST_OBJECT_LOCK (self);
+  lost = has_no_weights (self) && (!ok
+      || self->pending.settings.filter != CONVOLVE_FILTER_CUSTOM);
+  if (lost && self->kernel_location == NULL)
+    self->kernel_location = g_steal_pointer (&location);
+  GST_OBJECT_UNLOCK (self);
+  if (lost)
+    gst_video_convolve_change (self, kept);
+  else
+    gst_video_convolve_change_free (kept);
+  g_object_thaw_notify (G_OBJECT (self));
+  g_free (location);
+  return ok;
+}
+
+void
+gst_video_convolve_preset_init (gpointer iface, gpointer data)
+{
+  GstPresetInterface *presets = iface;
+
+  default_load_preset = presets->load_preset;
+  presets->load_preset = gst_video_convolve_load_preset;
 }
 
 /* ---- class ---- */

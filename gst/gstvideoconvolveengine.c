@@ -490,6 +490,7 @@ gst_video_convolve_can_switch_to_cpu (GstVideoConvolve * self,
 gboolean
 gst_video_convolve_switch_to_cpu (GstVideoConvolve * self, const GError * fault)
 {
+  const ConvolveBackend *cpu = convolve_backend_cpu ();
   g_autoptr (GError) error = NULL;
 
   GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
@@ -497,8 +498,7 @@ gst_video_convolve_switch_to_cpu (GstVideoConvolve * self, const GError * fault)
           self->device->backend->name, fault->message), (NULL));
   self->cuda_failed = TRUE;
   gst_video_convolve_close (self);
-  if (!gst_video_convolve_open_backend (self, convolve_backend_cpu (),
-          &error)) {
+  if (!gst_video_convolve_open_backend (self, cpu, &error)) {
     gst_video_convolve_post_error (self, error,
         "the CPU backend cannot be opened");
     return FALSE;

@@ -301,12 +301,12 @@ frame_time (GstHarness * h, const gchar * rois)
   guint64 best = G_MAXUINT64;
 
   set (h->element, "rois", rois);
-  for (guint i = 0; i < 4; i++) {
+  for (guint i = 0; i < 8; i++) {
     guint64 before = kernel_time (h);
 
     gst_harness_push (h, filled_buffer (640 * 480, 9, i));
     gst_harness_push_event (h, gst_event_new_gap (0, 1));
-    assert_filled (gst_harness_pull (h), 9);
+    gst_buffer_unref (gst_harness_pull (h));
     best = MIN (best, kernel_time (h) - before);
   }
   return best;
@@ -316,9 +316,9 @@ frame_time (GstHarness * h, const gchar * rois)
  * the most; a 300th a tenth. */
 GST_START_TEST (test_cost_follows_size)
 {
-  GstHarness *h = element_harness ("videoconvolve filter=disk radius=9 "
-      "roi-mode=inside", "video/x-raw,format=GRAY8,width=640,height=480,"
-      "framerate=25/1");
+  GstHarness *h = element_harness ("videoconvolve filter=disk radius=14 "
+      "n-threads=1 roi-mode=inside",
+      "video/x-raw,format=GRAY8,width=640,height=480," "framerate=25/1");
   guint64 whole = frame_time (h, "<<0,0,640,480>>");
   guint64 part = frame_time (h, "<<200,150,160,120>>");
   guint64 little = frame_time (h, "<<200,150,32,32>>");

@@ -215,6 +215,7 @@ convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain,
   if (step->isa->fixed.real_bytes == 0 || !step->fused || !step->sink.uniform
       || step->kernels != &step->isa->single || !step->samples.dense
       || step->samples.bytes != 1 || step->pass->operation->n_terms != 1
+      || convolve_operation_is_windowed (step->pass->operation)
       || sum != rint (sum) || offset != rint (offset)
       || lo[0] != 0 || hi[0] != 255)
     return FALSE;

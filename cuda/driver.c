@@ -108,7 +108,7 @@ convolve_cu_may_call (void)
 CUresult
 convolve_cu_result (CUresult result, const gchar * call)
 {
-  if (result == CUDA_SUCCESS)
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
     return result;
   g_debug ("%s gave error %d", call, result);
   if (find_cause (result)->for_good)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Properties: one table, read by class_init and by both accessors. They may be
- * set from any thread at any time. set_property changes `pending`;
- * dispatch_properties_changed, which GObject calls once when all values of one
- * g_object_set are in, makes it `values`, and that is all that the streaming
- * thread looks at. So a change is taken over whole. */
+ * set from any thread at any time; gstvideoconvolvechanges.c brings them to the
+ * streaming thread. */
 #include "config.h"
 
 #include <string.h>
 
-#include "gstvideoconvolve-private.h"
+#include "gstvideoconvolvechanges.h"
 #include "gstvideoconvolvevalues.h"
 
 #define GST_CAT_DEFAULT gst_video_convolve_debug
@@ -30,6 +28,8 @@ typedef enum
   KIND_ROW,                     /* an array: a matrix of one row */
   KIND_COLUMN,
   KIND_LOCATION,
+  KIND_STRING,
+  KIND_ROIS,
   KIND_STATS,
   KIND_PLAN,
 } Kind;
@@ -118,6 +118,15 @@ static const Property properties[] = {
   {"fields", "Fields", "Whether each field is a picture of its own",
         KIND_ENUM, VALUE (fields), 0, 0, gst_video_convolve_fields_get_type,
       PLAYING},
+  {"roi-mode", "Region mode", "Which part of a frame is filtered, the rest "
+        "passes unchanged", KIND_ENUM, VALUE (roi_mode), 0, 0,
+      gst_video_convolve_roi_mode_get_type, PLAYING},
+  {"roi-types", "Region types", "Which region-of-interest metas count: types "
+        "parted by commas (empty: all)", KIND_STRING, VALUE (roi_types), 0, 0,
+      NULL, PLAYING},
+  {"rois", "Regions", "Fixed regions besides those of metas, an array of "
+        "<x,y,width,height> as in <<10,20,64,64>>", KIND_ROIS, VALUE (rois),
+      0, 0, NULL, PLAYING},
   {"iterations", "Iterations", "How often the filter is applied", KIND_UINT,
       SETTING (iterations), 1, 1024, NULL, CONTROLLED},
   {"method", "Method", "Force an algorithm", KIND_ENUM, SETTING (method), 0, 0,
@@ -142,78 +151,6 @@ G_STATIC_ASSERT (sizeof (ConvolveChannels) == sizeof (guint));
 
 #define AT(type, values, property) \
     (*(type *) ((guint8 *) (values) + (property)->offset))
-
-/* ---- values ---- */
-
-void
-gst_video_convolve_values_init (GstVideoConvolveValues * values)
-{
-  convolve_settings_init (&values->settings);
-  values->backend = GST_VIDEO_CONVOLVE_BACKEND_AUTO;
-  values->fields = GST_VIDEO_CONVOLVE_FIELDS_AUTO;
-  values->cuda_device_id = -1;
-  values->n_threads = 0;
-  values->bands = 0;
-  values->frames_in_flight = CONVOLVE_DEFAULT_FRAMES_IN_FLIGHT;
-}
-
-void
-gst_video_convolve_values_copy (GstVideoConvolveValues * to,
-    const GstVideoConvolveValues * from)
-{
-  *to = *from;
-  convolve_settings_copy (&to->settings, &from->settings);
-}
-
-void
-gst_video_convolve_values_clear (GstVideoConvolveValues * values)
-{
-  convolve_settings_clear (&values->settings);
-}
-
-static gboolean
-values_equal (const GstVideoConvolveValues * a,
-    const GstVideoConvolveValues * b)
-{
-  return a->backend == b->backend && a->fields == b->fields
-      && a->cuda_device_id == b->cuda_device_id
-      && a->n_threads == b->n_threads && a->bands == b->bands
-      && a->frames_in_flight == b->frames_in_flight
-      && convolve_settings_equal (&a->settings, &b->settings);
-}
-
-gboolean
-gst_video_convolve_take_values (GstVideoConvolve * self,
-    GstVideoConvolveValues * next)
-{
-  gboolean changed;
-
-  GST_OBJECT_LOCK (self);
-  changed = self->changed;
-  if (changed)
-    gst_video_convolve_values_copy (next, &self->values);
-  self->changed = FALSE;
-  GST_OBJECT_UNLOCK (self);
-  return changed;
-}
-
-static void
-gst_video_convolve_dispatch_properties_changed (GObject * object,
-    guint n_pspecs, GParamSpec ** pspecs)
-{
-  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
-  GObjectClass *parent_class =
-      g_type_class_peek (g_type_parent (GST_TYPE_VIDEO_CONVOLVE));
-
-  GST_OBJECT_LOCK (self);
-  if (!values_equal (&self->values, &self->pending)) {
-    gst_video_convolve_values_clear (&self->values);
-    gst_video_convolve_values_copy (&self->values, &self->pending);
-    self->changed = TRUE;
-  }
-  GST_OBJECT_UNLOCK (self);
-  parent_class->dispatch_properties_changed (object, n_pspecs, pspecs);
-}
 
 /* ---- refused values ---- */
 
@@ -265,35 +202,42 @@ gst_video_convolve_post_refused (GstVideoConvolve * self)
 /* ---- set ---- */
 
 /* Puts a matrix where the property keeps it. A whole kernel and the two lines
- * of a separable one exclude each other: the last one set counts. Takes matrix
- * and location. */
+ * of a separable one exclude each other: the last one set counts. */
 static void
-store_matrix (GstVideoConvolve * self, Kind kind, ConvolveMatrix * matrix,
-    gchar * location)
+apply_matrix (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
 {
-  ConvolveMatrix *old[3] = { NULL, NULL, NULL };
-  g_autofree gchar *old_location = NULL;
-  ConvolveSettings *settings = &self->pending.settings;
+  const Property *property = change->property;
+  ConvolveSettings *settings = &values->settings;
 
-  GST_OBJECT_LOCK (self);
-  old[0] = g_steal_pointer (&settings->kernel);
-  if (kind == KIND_ROW || kind == KIND_ROWS || kind == KIND_LOCATION)
-    old[1] = g_steal_pointer (&settings->kernel_x);
-  if (kind == KIND_COLUMN || kind == KIND_ROWS || kind == KIND_LOCATION)
-    old[2] = g_steal_pointer (&settings->kernel_y);
-  if (kind == KIND_ROW)
-    settings->kernel_x = matrix;
-  else if (kind == KIND_COLUMN)
-    settings->kernel_y = matrix;
+  if (property->kind != KIND_COLUMN)
+    gst_video_convolve_put_matrix (&settings->kernel_x, NULL);
+  if (property->kind != KIND_ROW)
+    gst_video_convolve_put_matrix (&settings->kernel_y, NULL);
+  gst_video_convolve_put_matrix (&settings->kernel, NULL);
+  if (property->kind == KIND_LOCATION)
+    gst_video_convolve_put_matrix (&settings->kernel, change->weights[0]);
   else
-    settings->kernel = matrix;
+    gst_video_convolve_put_matrix (&AT (ConvolveMatrix *, values, property),
+        change->weights[0]);
   settings->filter = CONVOLVE_FILTER_CUSTOM;
-  old_location = self->kernel_location;
+}
+
+/* Takes matrix and location. */
+static void
+store_matrix (GstVideoConvolve * self, const Property * property,
+    ConvolveMatrix * matrix, gchar * location)
+{
+  GstVideoConvolveChange *change =
+      gst_video_convolve_change_new (property, apply_matrix);
+  g_autofree gchar *old = NULL;
+
+  change->weights[0] = matrix;
+  GST_OBJECT_LOCK (self);
+  old = self->kernel_location;
   self->kernel_location = location;
   GST_OBJECT_UNLOCK (self);
-
-  for (guint i = 0; i < G_N_ELEMENTS (old); i++)
-    g_clear_pointer (&old[i], convolve_matrix_unref);
+  gst_video_convolve_change (self, change);
   g_object_notify (G_OBJECT (self), "filter");
 }
 
@@ -318,7 +262,7 @@ set_matrix (GstVideoConvolve * self, const Property * property,
     matrix = gst_video_convolve_matrix_from_line (value,
         property->kind == KIND_COLUMN, &error);
   if (matrix != NULL)
-    store_matrix (self, property->kind, matrix, NULL);
+    store_matrix (self, property, matrix, NULL);
   else
     refuse (self, property->name, error->message);
 }
@@ -341,9 +285,69 @@ set_location (GstVideoConvolve * self, const Property * property,
   }
   matrix = convolve_matrix_load (location, &error);
   if (matrix != NULL)
-    store_matrix (self, property->kind, matrix, g_strdup (location));
+    store_matrix (self, property, matrix, g_strdup (location));
   else
     refuse (self, property->name, error->message);
+}
+
+static void
+apply_value (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  const Property *property = change->property;
+  const GValue *value = &change->value;
+
+  switch (property->kind) {
+    case KIND_BOOLEAN:
+      AT (gboolean, values, property) = g_value_get_boolean (value);
+      break;
+    case KIND_INT:
+      AT (gint, values, property) = g_value_get_int (value);
+      break;
+    case KIND_UINT:
+      AT (guint, values, property) = g_value_get_uint (value);
+      break;
+    case KIND_DOUBLE:
+      AT (gdouble, values, property) = g_value_get_double (value);
+      break;
+    case KIND_ENUM:
+      AT (guint, values, property) = g_value_get_enum (value);
+      break;
+    case KIND_FLAGS:
+      AT (guint, values, property) = g_value_get_flags (value);
+      break;
+    case KIND_STRING:
+      g_free (AT (gchar *, values, property));
+      AT (gchar *, values, property) = g_value_dup_string (value);
+      break;
+    default:
+      g_assert_not_reached ();
+  }
+}
+
+static void
+apply_rois (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  g_clear_pointer (&values->rois, g_array_unref);
+  values->rois = g_array_ref (change->rois);
+}
+
+static void
+set_rois (GstVideoConvolve * self, const Property * property,
+    const GValue * value)
+{
+  g_autoptr (GError) error = NULL;
+  GArray *rois = gst_video_convolve_rois_from_value (value, &error);
+  GstVideoConvolveChange *change;
+
+  if (rois == NULL) {
+    refuse (self, property->name, error->message);
+    return;
+  }
+  change = gst_video_convolve_change_new (property, apply_rois);
+  change->rois = rois;
+  gst_video_convolve_change (self, change);
 }
 
 static void
@@ -352,43 +356,30 @@ gst_video_convolve_set_property (GObject * object, guint id,
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
   const Property *property = &properties[id - 1];
-  GstVideoConvolveValues *pending = &self->pending;
+  GstVideoConvolveChange *change;
 
-  if (property->kind == KIND_LOCATION) {
-    set_location (self, property, value);
-    return;
-  }
-  if (property->kind == KIND_ROWS || property->kind == KIND_ROW
-      || property->kind == KIND_COLUMN) {
-    set_matrix (self, property, value);
-    return;
-  }
-
-  GST_OBJECT_LOCK (self);
   switch (property->kind) {
-    case KIND_BOOLEAN:
-      AT (gboolean, pending, property) = g_value_get_boolean (value);
+    case KIND_LOCATION:
+      set_location (self, property, value);
       break;
-    case KIND_INT:
-      AT (gint, pending, property) = g_value_get_int (value);
+    case KIND_ROWS:
+    case KIND_ROW:
+    case KIND_COLUMN:
+      set_matrix (self, property, value);
       break;
-    case KIND_UINT:
-      AT (guint, pending, property) = g_value_get_uint (value);
+    case KIND_ROIS:
+      set_rois (self, property, value);
       break;
-    case KIND_DOUBLE:
-      AT (gdouble, pending, property) = g_value_get_double (value);
-      break;
-    case KIND_ENUM:
-      AT (guint, pending, property) = g_value_get_enum (value);
-      break;
-    case KIND_FLAGS:
-      AT (guint, pending, property) = g_value_get_flags (value);
-      break;
-    default:
+    case KIND_STATS:
+    case KIND_PLAN:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
+    default:
+      change = gst_video_convolve_change_new (property, apply_value);
+      g_value_init (&change->value, G_VALUE_TYPE (value));
+      g_value_copy (value, &change->value);
+      gst_video_convolve_change (self, change);
   }
-  GST_OBJECT_UNLOCK (self);
 }
 
 /* ---- get ---- */
@@ -453,6 +444,12 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
     case KIND_LOCATION:
       g_value_set_string (value, self->kernel_location);
       break;
+    case KIND_STRING:
+      g_value_set_string (value, AT (gchar *, pending, property));
+      break;
+    case KIND_ROIS:
+      gst_video_convolve_rois_to_value (pending->rois, value);
+      break;
     case KIND_STATS:
       g_value_take_boxed (value, make_stats (self));
       break;
@@ -464,80 +461,6 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
       break;
   }
   GST_OBJECT_UNLOCK (self);
-}
-
-/* ---- presets ---- */
-
-/* What the custom filter is made of. */
-typedef struct
-{
-  ConvolveMatrix *matrix[3];
-  gchar *location;
-} Weights;
-
-/* Exchanges weights and those of the element. */
-static void
-swap_weights (GstVideoConvolve * self, Weights * weights)
-{
-  ConvolveSettings *settings = &self->pending.settings;
-  Weights old = { {settings->kernel, settings->kernel_x,
-      settings->kernel_y}, self->kernel_location
-  };
-
-  settings->kernel = weights->matrix[0];
-  settings->kernel_x = weights->matrix[1];
-  settings->kernel_y = weights->matrix[2];
-  self->kernel_location = weights->location;
-  *weights = old;
-}
-
-static gboolean
-has_no_weights (GstVideoConvolve * self)
-{
-  const ConvolveSettings *settings = &self->pending.settings;
-
-  return settings->kernel == NULL && settings->kernel_x == NULL
-      && settings->kernel_y == NULL;
-}
-
-static gboolean (*default_load_preset) (GstPreset * preset, const gchar * name);
-
-/* A preset with weights replaces all weights: those it stored as empty must
- * not be left over from before. All of it takes effect at once. */
-static gboolean
-gst_video_convolve_load_preset (GstPreset * preset, const gchar * name)
-{
-  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (preset);
-  Weights weights = { {NULL}, NULL };
-  gboolean ok;
-
-  g_object_freeze_notify (G_OBJECT (self));
-  GST_OBJECT_LOCK (self);
-  swap_weights (self, &weights);
-  GST_OBJECT_UNLOCK (self);
-
-  ok = default_load_preset (preset, name);
-
-  GST_OBJECT_LOCK (self);
-  if (has_no_weights (self) && (!ok
-          || self->pending.settings.filter != CONVOLVE_FILTER_CUSTOM))
-    swap_weights (self, &weights);
-  GST_OBJECT_UNLOCK (self);
-  g_object_thaw_notify (G_OBJECT (self));
-
-  for (guint i = 0; i < G_N_ELEMENTS (weights.matrix); i++)
-    g_clear_pointer (&weights.matrix[i], convolve_matrix_unref);
-  g_free (weights.location);
-  return ok;
-}
-
-void
-gst_video_convolve_preset_init (gpointer iface, gpointer data)
-{
-  GstPresetInterface *presets = iface;
-
-  default_load_preset = presets->load_preset;
-  presets->load_preset = gst_video_convolve_load_preset;
 }
 
 /* ---- class ---- */
@@ -577,6 +500,7 @@ make_spec (const Property * p, const GstVideoConvolveValues * defaults)
       return g_param_spec_flags (p->name, p->nick, p->blurb, p->type (),
           AT (guint, defaults, p), flags);
     case KIND_LOCATION:
+    case KIND_STRING:
       return g_param_spec_string (p->name, p->nick, p->blurb, NULL, flags);
     case KIND_STATS:
       return g_param_spec_boxed (p->name, p->nick, p->blurb,

@@ -80,16 +80,35 @@ use_plugin () {
   fi
 }
 
-# Sets $kind to file, camera or test, from the first argument of a script. --help prints the comment at the top of the
-# script.
-choose_input () {
-  input=${1:-test}
-  case $input in
+# --help prints the comment at the top of the script.
+show_help () {
+  case ${1:-} in
     -h | --help)
       sed -n '3,$ { /^#/!q; s/^# //p; }' "$0"
       exit 0
       ;;
   esac
+}
+
+# need_element ELEMENT PACKAGE: ends with what to install if GStreamer lacks the element.
+need_element () {
+  command -v gst-inspect-1.0 >/dev/null || fail "gst-inspect-1.0 was not found. Install gstreamer1.0-tools."
+  gst-inspect-1.0 "$1" >/dev/null 2>&1 || fail "The element $1 was not found. Install it, on Debian with" \
+    "'apt-get install $2'."
+}
+
+# need_camera INSTEAD: ends with a remedy unless $camera is a device that may be opened.
+need_camera () {
+  [ -c "$camera" ] || fail "There is no camera at $camera. Plug one in, name another one as in" \
+    "CAMERA=/dev/video2, or use $1 instead."
+  [ -r "$camera" ] && [ -w "$camera" ] || fail "$camera may not be opened by this user. Add the user to the" \
+    "group 'video' and log in anew, or run as root."
+}
+
+# Sets $kind to file, camera or test, from the first argument of a script.
+choose_input () {
+  input=${1:-test}
+  show_help "$input"
   case $input in
     camera | test) kind=$input ;;
     *) kind='file' ;;
@@ -97,10 +116,7 @@ choose_input () {
   case $kind in
     camera)
       camera=${CAMERA:-/dev/video0}
-      [ -c "$camera" ] || fail "There is no camera at $camera. Plug one in, name another one as in" \
-        "CAMERA=/dev/video2, or use 'test' or a file instead."
-      [ -r "$camera" ] && [ -w "$camera" ] || fail "$camera may not be opened by this user. Add the user to the" \
-        "group 'video' and log in anew, or run as root."
+      need_camera "'test' or a file"
       ;;
     file)
       [ -f "$input" ] && [ -r "$input" ] || fail "'$input' is not a file that can be read. Give a video file," \
@@ -122,6 +138,29 @@ choose_encoder () {
   fi
 }
 
+# camera_format FORMAT: for a camera's FORMAT, of raw video or MJPEG, sets $caps, $decode (what turns them into raw
+# video, with its '!'), and $live_picture, a live test picture of that format, cut after $FRAMES frames. WIDTH, HEIGHT
+# and RATE choose size and frame rate.
+camera_format () {
+  format=$1
+  size=width=${WIDTH:=640},height=${HEIGHT:=480},framerate=${RATE:=30/1}
+  live_picture='videotestsrc is-live=true pattern=smpte horizontal-speed=4'
+  [ "${FRAMES:-0}" = 0 ] || live_picture="$live_picture num-buffers=$FRAMES"
+  case $format in
+    YUY2 | UYVY | NV12)
+      caps=video/x-raw,format=$format,$size
+      decode=
+      ;;
+    MJPEG)
+      need_element jpegdec gstreamer1.0-plugins-good
+      caps=image/jpeg,$size
+      decode='! jpegdec'
+      live_picture="$live_picture ! video/x-raw,format=I420,$size ! jpegenc"
+      ;;
+    *) fail "'$format' is not one of YUY2, UYVY, NV12, MJPEG." ;;
+  esac
+}
+
 # The words as a line that a shell reads back as the same words.
 quote_words () {
   line=
@@ -140,7 +179,8 @@ quote_words () {
 #   @display   a window, or where there is no display (or HEADLESS is set) a sink that drops the frames; SINK names
 #              another sink
 # $PROGRESS is a label: the frames that pass `identity name=progress silent=false` are counted and shown with it.
-# $COMMANDS is a file that gets the line as well.
+# $LAUNCHER is a program that takes such a line in place of gst-launch-1.0.
+# $COMMANDS is a file that gets the line as well. With $PRINT the line is printed and not run.
 launch () {
   for part in "$@"; do
     case $part in
@@ -181,9 +221,12 @@ launch () {
     shift
   done
   [ -z "${COMMANDS:-}" ] || quote_words gst-launch-1.0 -e "$@" >>"$COMMANDS"
-  if [ -n "${PROGRESS:-}" ]; then
+  if [ -n "${PRINT:-}" ]; then
+    quote_words gst-launch-1.0 -e "$@"
+  elif [ -n "${PROGRESS:-}" ]; then
     python3 "$root/pipelines/progress.py" "$PROGRESS" gst-launch-1.0 -e "$@"
   else
-    gst-launch-1.0 -e "$@"
+    # shellcheck disable=SC2086
+    ${LAUNCHER:-gst-launch-1.0 -e} "$@"
   fi
 }

@@ -78,7 +78,7 @@ done (GstHarness * h, GstBus * bus)
 
 /* The n-th call of each of these fails while frames run. */
 static const gchar *const calls[] = { "cuMemcpy2DAsync", "cuLaunchKernel",
-  "cuEventRecord", "cuStreamWaitEvent", "cuEventSynchronize"
+  "cuEventRecord", "cuStreamWaitEvent", "cuEventQuery"
 };
 
 GST_START_TEST (test_cpu_goes_on)
@@ -113,8 +113,7 @@ GST_START_TEST (test_cpu_goes_on_for_good)
   h = element_harness ("videoconvolve filter=box radius=1 frames-in-flight=3",
       GREY_CAPS);
   bus = bus_of (h);
-  simcuda_doors ()->fail_name ("cuEventSynchronize", 5,
-      CUDA_ERROR_ILLEGAL_ADDRESS);
+  simcuda_doors ()->fail_name ("cuEventQuery", 5, CUDA_ERROR_ILLEGAL_ADDRESS);
   check_frames (h);
   assert_message (bus, GST_MESSAGE_WARNING, GST_RESOURCE_ERROR,
       GST_RESOURCE_ERROR_FAILED, "restart the process");
@@ -195,8 +194,7 @@ GST_START_TEST (test_fault_in_cuda_memory)
 {
   check_fault_in_cuda_memory (__i__, "cuLaunchKernel",
       CUDA_ERROR_INVALID_VALUE);
-  check_fault_in_cuda_memory (__i__, "cuEventSynchronize",
-      CUDA_ERROR_INVALID_VALUE);
+  check_fault_in_cuda_memory (__i__, "cuEventQuery", CUDA_ERROR_INVALID_VALUE);
 }
 
 GST_END_TEST;
@@ -204,8 +202,7 @@ GST_END_TEST;
 GST_START_TEST (test_fault_in_cuda_memory_for_good)
 {
   if (in_own_process (__func__, TRUE))
-    check_fault_in_cuda_memory (3, "cuEventSynchronize",
-        CUDA_ERROR_LAUNCH_FAILED);
+    check_fault_in_cuda_memory (3, "cuEventQuery", CUDA_ERROR_LAUNCH_FAILED);
 }
 
 GST_END_TEST;

@@ -378,6 +378,21 @@ cuEventRecord (CUevent event_handle, CUstream stream_handle)
 }
 
 CUresult
+cuEventQuery (CUevent handle)
+{
+  SimEvent *event = (SimEvent *) handle;
+
+  ENTER ();
+  NEED_CONTEXT ();
+  NEED_HANDLE (event, SIM_EVENT);
+  /* Work goes on between calls, by chance all that is needed. */
+  if (event->record != NULL && g_rand_boolean (sim_rand))
+    sim_run_until (event->record);
+  return event->record == NULL || event->record->done ? CUDA_SUCCESS :
+      CUDA_ERROR_NOT_READY;
+}
+
+CUresult
 cuEventSynchronize (CUevent handle)
 {
   SimEvent *event = (SimEvent *) handle;

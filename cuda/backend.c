@@ -20,8 +20,14 @@ backend_prepare (ConvolveDevice * device, ConvolvePlan * plan, GError ** error)
 
 static gboolean
 backend_process (ConvolveProgram * program, const ConvolveFrame * in,
-    const ConvolveFrame * out, guint64 * job, GError ** error)
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
 {
+  if (regions != NULL) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+        "the CUDA backend filters whole frames");
+    return FALSE;
+  }
   return cuda_program_process ((CudaProgram *) program, in, out, job, error);
 }
 

@@ -7,11 +7,10 @@
 #include "program.h"
 
 #define PITCH 256
-/* A frame of less is one band. */
-#define MIN_BANDED_BYTES (4 << 20)
-#define BAND_BYTES (1 << 20)
-#define MIN_AUTO_BANDS 8
-#define MAX_AUTO_BANDS 16
+/* A frame whose upload takes t is down again after about t + t / n + n * c with
+ * n bands, where c is what a band costs: n = sqrt (t / c) is best. This is what
+ * a bus moves in c. */
+#define BAND_COST_BYTES (512 * 1024)
 
 /* ---- planes ---- */
 
@@ -83,30 +82,30 @@ cuda_planes_init (CudaProgram * program)
 /* ---- bands ---- */
 
 static guint
+isqrt (guint64 a)
+{
+  guint root = 0;
+
+  while ((guint64) (root + 1) * (root + 1) <= a)
+    root++;
+  return root;
+}
+
+/* With several frames in flight others fill the gaps, and fewer bands cost
+ * less. */
+static guint
 choose_bands (const CudaProgram * program, guint wanted)
 {
   guint rows = 0, n = wanted;
 
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
     rows = MAX (rows, program->plane[p].rows);
-  if (wanted == 0)
-    n = program->sample_bytes < MIN_BANDED_BYTES ? 1 :
-        CLAMP (program->sample_bytes / BAND_BYTES, MIN_AUTO_BANDS,
-        MAX_AUTO_BANDS);
+  if (wanted == 0) {
+    n = isqrt (program->sample_bytes / BAND_COST_BYTES);
+    if (((CudaDevice *) program->parent.device)->frames_in_flight > 1)
+      n = (n + 1) / 2;
+  }
   return CLAMP (n, 1, MIN (rows, CUDA_MAX_BANDS));
-}
-
-/* Where band b of n begins among rows: at whole steps of the kernels where
- * bands are large. */
-static guint
-band_row (guint rows, guint b, guint n)
-{
-  guint row = (guint64) rows * b / n;
-
-  if (rows / n >= 2 * CONVOLVE_STEP_ROWS)
-    row = (row + CONVOLVE_STEP_ROWS - 1) / CONVOLVE_STEP_ROWS
-        * CONVOLVE_STEP_ROWS;
-  return MIN (row, rows);
 }
 
 /* Rows of the picture that come before row of the memory plane. */
@@ -150,8 +149,58 @@ band_find_needs (CudaProgram * program, CudaBand * band)
       continue;
     row = pass->row_first + pass->row_step
         * last_row_read (pass, band->begin[i], band->end[i]);
-    while (program->band[band->needs].plane_end[pass->layout.plane] <= row)
+    while (program->band[band->needs].up.end[pass->layout.plane] <= row)
       band->needs++;
+  }
+}
+
+/* Rows of a memory plane that its passes read below the one they make. */
+static guint
+plane_lag (const ConvolvePlan * plan, guint plane)
+{
+  guint lag = 0;
+
+  for (guint i = 0; i < plan->n_passes; i++) {
+    const ConvolvePass *pass = &plan->pass[i];
+
+    if (pass->layout.plane == plane && pass->operation != NULL)
+      lag = MAX (lag, pass->operation->below * pass->row_step);
+  }
+  return lag;
+}
+
+/* The output rows that rows of input, all but the last ones of the plane, are
+ * enough for: whole steps of the kernels where bands are large. */
+static guint
+output_row (guint row, guint lag, guint band_rows)
+{
+  row = row > lag ? row - lag : 0;
+  if (band_rows >= 2 * CONVOLVE_STEP_ROWS)
+    row = row / CONVOLVE_STEP_ROWS * CONVOLVE_STEP_ROWS;
+  return row;
+}
+
+static void
+band_init (CudaProgram * program, guint b, guint n)
+{
+  const ConvolvePlan *plan = program->parent.plan;
+  CudaBand *band = &program->band[b];
+
+  for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
+    guint64 rows = program->plane[p].rows;
+    guint lag = plane_lag (plan, p);
+
+    band->up.begin[p] = rows * b / n;
+    band->up.end[p] = rows * (b + 1) / n;
+    band->down.begin[p] = output_row (band->up.begin[p], lag, rows / n);
+    band->down.end[p] = b == n - 1 ? rows :
+        output_row (band->up.end[p], lag, rows / n);
+  }
+  for (guint i = 0; i < plan->n_passes; i++) {
+    const ConvolvePass *pass = &plan->pass[i];
+
+    band->begin[i] = picture_row (pass, band->down.begin[pass->layout.plane]);
+    band->end[i] = picture_row (pass, band->down.end[pass->layout.plane]);
   }
 }
 
@@ -162,27 +211,15 @@ cuda_bands_init (CudaProgram * program, guint wanted)
   guint n = choose_bands (program, wanted);
 
   program->n_bands = n;
-  for (guint b = 0; b < n; b++) {
-    CudaBand *band = &program->band[b];
-
-    for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
-      band->plane_begin[p] = band_row (program->plane[p].rows, b, n);
-      band->plane_end[p] = band_row (program->plane[p].rows, b + 1, n);
-    }
-    for (guint i = 0; i < plan->n_passes; i++) {
-      const ConvolvePass *pass = &plan->pass[i];
-
-      band->begin[i] = picture_row (pass,
-          band->plane_begin[pass->layout.plane]);
-      band->end[i] = picture_row (pass, band->plane_end[pass->layout.plane]);
-    }
-  }
+  for (guint b = 0; b < n; b++)
+    band_init (program, b, n);
   for (guint b = 0; b < n; b++)
     band_find_needs (program, &program->band[b]);
   program->whole = program->band[0];
   program->whole.needs = n - 1;
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
-    program->whole.plane_end[p] = program->plane[p].rows;
+    program->whole.up.end[p] = program->whole.down.end[p] =
+        program->plane[p].rows;
   for (guint i = 0; i < plan->n_passes; i++)
     program->whole.end[i] = plan->pass[i].height;
 }

@@ -63,7 +63,9 @@ static const Cause causes[] = {
       "this plugin has no code for this GPU: build it with its "
         "architecture in the option cuda-arch"},
   {CUDA_ERROR_OUT_OF_MEMORY, CONVOLVE_ERROR_NO_MEMORY, FALSE,
-      "the GPU's memory, or page-locked memory, has run out"},
+      "the GPU's memory, or page-locked memory, has run out: lower "
+        "frames-in-flight, end other programs on this GPU, or use "
+        "backend=cpu"},
   {CUDA_ERROR_ECC_UNCORRECTABLE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
   {CUDA_ERROR_INVALID_ADDRESS_SPACE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
   {CUDA_ERROR_ILLEGAL_ADDRESS, CONVOLVE_ERROR_LOST, TRUE, RESTART},
@@ -106,7 +108,7 @@ convolve_cu_may_call (void)
 CUresult
 convolve_cu_result (CUresult result, const gchar * call)
 {
-  if (result == CUDA_SUCCESS)
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
     return result;
   g_debug ("%s gave error %d", call, result);
   if (find_cause (result)->for_good)

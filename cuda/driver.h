@@ -41,7 +41,7 @@ G_BEGIN_DECLS
   X (cuEventCreate) \
   X (cuEventDestroy) \
   X (cuEventRecord) \
-  X (cuEventSynchronize)
+  X (cuEventQuery)
 
 /* X (name): a missing one answers CUDA_ERROR_NOT_FOUND, and its caller does without. */
 #define CU_OPTIONAL(X) \

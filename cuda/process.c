@@ -16,6 +16,7 @@ typedef struct
   CudaSlot *slot;
   const ConvolveFrame *in, *out;
   CudaFrame device_in, device_out;
+  guint n_copied;               /* pieces of ordinary memory */
 } Flight;
 
 /* ---- places ---- */
@@ -71,12 +72,42 @@ transfer (CUstream stream, gboolean up, guint8 * host, gssize host_stride,
 
 /* ---- up ---- */
 
+/* The frame is in ordinary memory: all of it is copied to page-locked memory,
+ * in the order in which bands go up. */
+static void
+start_copies (Flight * flight)
+{
+  CudaCopier *copier = &flight->device->copier;
+  const CudaProgram *program = flight->program;
+  const ConvolveFrame *in = flight->in;
+
+  cuda_copier_clear_batch (copier);
+  for (guint b = 0; b < program->n_bands; b++) {
+    const CudaRows *rows = &program->band[b].up;
+
+    for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
+      const CudaPlane *plane = &program->plane[p];
+      CudaCopy copy = {
+        flight->slot->in_staging + plane->offset
+            + (gsize) rows->begin[p] * plane->pitch,
+        in->data[p] + (gssize) rows->begin[p] * in->stride[p],
+        plane->pitch, in->stride[p], plane->row_bytes,
+        rows->end[p] - rows->begin[p]
+      };
+
+      if (copy.rows > 0)
+        cuda_copier_add (copier, &copy);
+    }
+  }
+  cuda_copier_start (copier);
+}
+
 static gboolean
-upload_plane (Flight * flight, guint p, const CudaBand * band, GError ** error)
+upload_plane (Flight * flight, guint p, const CudaRows * band, GError ** error)
 {
   const CudaPlane *plane = &flight->program->plane[p];
   const ConvolveFrame *in = flight->in;
-  guint first = band->plane_begin[p], rows = band->plane_end[p] - first;
+  guint first = band->begin[p], rows = band->end[p] - first;
   gsize offset = plane->offset + (gsize) first * plane->pitch;
   guint8 *host = in->data[p] + (gssize) first * in->stride[p];
   gssize stride = in->stride[p];
@@ -84,12 +115,8 @@ upload_plane (Flight * flight, guint p, const CudaBand * band, GError ** error)
   if (rows == 0)
     return TRUE;
   if (in->memory == CONVOLVE_MEMORY_HOST) {
-    CudaCopy copy = { flight->slot->in_staging + offset, host, plane->pitch,
-      stride, plane->row_bytes, rows
-    };
-
-    cuda_copier_copy (&flight->device->copier, &copy);
-    host = copy.to;
+    cuda_copier_finish (&flight->device->copier, ++flight->n_copied);
+    host = flight->slot->in_staging + offset;
     stride = plane->pitch;
   }
   return transfer (flight->device->up, TRUE, host, stride,
@@ -103,7 +130,7 @@ upload_band (Flight * flight, guint b, GError ** error)
   const CudaBand *band = &flight->program->band[b];
 
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
-    if (!upload_plane (flight, p, band, error))
+    if (!upload_plane (flight, p, &band->up, error))
       return FALSE;
   return CU_CHECK (error, cuEventRecord, flight->slot->uploaded[b],
       flight->device->up);
@@ -138,12 +165,12 @@ run_kernels (Flight * flight, const CudaBand * band, GError ** error)
 /* ---- down ---- */
 
 static gboolean
-download_plane (Flight * flight, guint p, const CudaBand * band,
+download_plane (Flight * flight, guint p, const CudaRows * band,
     GError ** error)
 {
   const CudaPlane *plane = &flight->program->plane[p];
   const ConvolveFrame *out = flight->out;
-  guint first = band->plane_begin[p], rows = band->plane_end[p] - first;
+  guint first = band->begin[p], rows = band->end[p] - first;
   gsize offset = plane->offset + (gsize) first * plane->pitch;
   guint8 *host = out->data[p] + (gssize) first * out->stride[p];
   gssize stride = out->stride[p];
@@ -172,7 +199,7 @@ download_band (Flight * flight, guint b, guint k, GError ** error)
           device->down))
     return FALSE;
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
-    if (!download_plane (flight, p, &flight->program->band[b], error))
+    if (!download_plane (flight, p, &flight->program->band[b].down, error))
       return FALSE;
   return CU_CHECK (error, cuEventRecord, slot->download_end[b], device->down);
 }
@@ -210,6 +237,8 @@ enqueue (Flight * flight, GError ** error)
   if (!CU_CHECK (error, cuEventRecord, slot->begin,
           slot->uploads ? device->up : device->compute))
     return FALSE;
+  if (flight->in->memory == CONVOLVE_MEMORY_HOST)
+    start_copies (flight);
   for (guint b = 0; b < n; b++) {
     if (slot->uploads && !upload_band (flight, b, error))
       return FALSE;
@@ -229,6 +258,7 @@ enqueue (Flight * flight, GError ** error)
 static void
 drain (CudaDevice * device)
 {
+  cuda_copier_finish (&device->copier, device->copier.n_tasks);
   CU_CALL (cuStreamSynchronize, device->up);
   CU_CALL (cuStreamSynchronize, device->compute);
   CU_CALL (cuStreamSynchronize, device->down);
@@ -247,19 +277,53 @@ free_slot (CudaProgram * program, CudaSlot * slot)
       failure);
 }
 
+/* One frame at a time, which needs least memory. */
+static void
+keep_one_slot (CudaProgram * program)
+{
+  for (guint i = 0; i < program->n_slots; i++)
+    free_slot (program, &program->slot[i]);
+  while (program->n_slots > 1)
+    cuda_slot_clear (&program->slot[--program->n_slots]);
+  program->next_slot = 0;
+}
+
+/* The slot that is free next, with the memory that the frame needs. */
+static CudaSlot *
+take_slot (CudaProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, GError ** error)
+{
+  CudaSlot *slot = &program->slot[program->next_slot];
+  g_autoptr (GError) shortage = NULL;
+
+  free_slot (program, slot);
+  if (cuda_slot_ensure (program, slot, in->memory, out->memory, &shortage))
+    return slot;
+  if (program->n_slots == 1 || !g_error_matches (shortage, CONVOLVE_ERROR,
+          CONVOLVE_ERROR_NO_MEMORY)) {
+    g_propagate_error (error, g_steal_pointer (&shortage));
+    return NULL;
+  }
+  g_info ("one frame in flight: %s", shortage->message);
+  keep_one_slot (program);
+  slot = &program->slot[0];
+  return cuda_slot_ensure (program, slot, in->memory, out->memory, error) ?
+      slot : NULL;
+}
+
 gboolean
 cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
     const ConvolveFrame * out, guint64 * job, GError ** error)
 {
   CudaDevice *device = cuda_program_device (program);
-  CudaSlot *slot = &program->slot[program->next_slot];
-  Flight flight = { program, device, slot, in, out };
   g_auto (CudaScope) scope = { 0 };
+  Flight flight = {.program = program,.device = device,.in = in,.out = out };
+  CudaSlot *slot;
 
   if (!cuda_scope_enter (&scope, device->context, error))
     return FALSE;
-  free_slot (program, slot);
-  if (!cuda_slot_ensure (program, slot, in->memory, out->memory, error))
+  flight.slot = slot = take_slot (program, in, out, error);
+  if (slot == NULL)
     return FALSE;
   place_frame (program, in, slot->in_planes, &flight.device_in);
   place_frame (program, out, slot->out_planes, &flight.device_out);
@@ -268,6 +332,7 @@ cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
   slot->n_bands = program->n_bands;
   slot->n_kernels = 0;
   slot->out = *out;
+  slot->begin_us = g_get_monotonic_time ();
   if (!enqueue (&flight, error)) {
     drain (device);
     return FALSE;
@@ -309,41 +374,60 @@ count_job (CudaProgram * program, const CudaSlot * slot)
         slot->download_end[b]);
 }
 
+/* The output goes to ordinary memory: bands first .. last - 1 of it. */
 static void
-copy_out_band (CudaProgram * program, const CudaSlot * slot, guint b)
+copy_out (CudaProgram * program, const CudaSlot * slot, guint first, guint last)
 {
-  const CudaBand *band = &program->band[b];
+  CudaCopier *copier = &cuda_program_device (program)->copier;
 
+  cuda_copier_clear_batch (copier);
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
     const CudaPlane *plane = &program->plane[p];
-    guint first = band->plane_begin[p], rows = band->plane_end[p] - first;
+    guint row = program->band[first].down.begin[p];
+    guint rows = program->band[last - 1].down.end[p] - row;
 
     for (guint r = 0; r < plane->n_runs && rows > 0; r++) {
       CudaCopy copy = {
-        slot->out.data[p] + (gssize) first * slot->out.stride[p]
+        slot->out.data[p] + (gssize) row * slot->out.stride[p]
             + plane->run[r].begin,
-        slot->out_staging + plane->offset + (gsize) first * plane->pitch
+        slot->out_staging + plane->offset + (gsize) row * plane->pitch
             + plane->run[r].begin,
         slot->out.stride[p], plane->pitch, plane->run[r].bytes, rows
       };
 
-      cuda_copier_copy (&cuda_program_device (program)->copier, &copy);
+      cuda_copier_add (copier, &copy);
     }
   }
+  cuda_copier_start (copier);
+  cuda_copier_finish (copier, copier->n_tasks);
+}
+
+/* Bands are copied out while later ones are still on their way, in few batches
+ * since each has to wake the helpers. */
+static gboolean
+wait_and_copy_out (CudaProgram * program, CudaSlot * slot, GError ** error)
+{
+  guint n = slot->n_bands, batches = MIN (n, CUDA_COPY_OUT_BATCHES), first = 0;
+
+  for (guint i = 1; i <= batches; i++) {
+    guint last = n * i / batches;
+
+    if (!cuda_wait (slot->download_end[last - 1], slot->begin_us,
+            &program->copy_pace[i - 1], error))
+      return FALSE;
+    copy_out (program, slot, first, last);
+    first = last;
+  }
+  return TRUE;
 }
 
 static gboolean
 wait_for_slot (CudaProgram * program, CudaSlot * slot, GError ** error)
 {
-  /* Bands are copied out while later ones are still on their way. */
-  if (slot->out.memory == CONVOLVE_MEMORY_HOST) {
-    for (guint b = 0; b < slot->n_bands; b++) {
-      if (!CU_CHECK (error, cuEventSynchronize, slot->download_end[b]))
-        return FALSE;
-      copy_out_band (program, slot, b);
-    }
-  }
-  return CU_CHECK (error, cuEventSynchronize, slot->done);
+  if (slot->out.memory == CONVOLVE_MEMORY_HOST
+      && !wait_and_copy_out (program, slot, error))
+    return FALSE;
+  return cuda_wait (slot->done, slot->begin_us, &program->pace, error);
 }
 
 gboolean

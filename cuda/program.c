@@ -60,6 +60,41 @@ allocate_scratch (CudaProgram * program, GError ** error)
 }
 
 static gboolean
+add_slot (CudaProgram * program, GError ** error)
+{
+  CudaSlot *slot = &program->slot[program->n_slots++];
+
+  /* Frames of the host are what a device without neighbours will get. */
+  return cuda_slot_init (program, slot, error)
+      && (!cuda_program_device (program)->context_is_own
+      || cuda_slot_ensure (program, slot, CONVOLVE_MEMORY_PINNED,
+          CONVOLVE_MEMORY_PINNED, error));
+}
+
+/* Where memory is short, as many frames are in flight as there is memory
+ * for. */
+static gboolean
+add_slots (CudaProgram * program, guint wanted, GError ** error)
+{
+  while (program->n_slots < wanted) {
+    g_autoptr (GError) shortage = NULL;
+
+    if (add_slot (program, &shortage))
+      continue;
+    if (program->n_slots == 1 || !g_error_matches (shortage, CONVOLVE_ERROR,
+            CONVOLVE_ERROR_NO_MEMORY)) {
+      g_propagate_error (error, g_steal_pointer (&shortage));
+      return FALSE;
+    }
+    cuda_slot_clear (&program->slot[--program->n_slots]);
+    g_info ("%u in place of %u frames in flight: %s", program->n_slots, wanted,
+        shortage->message);
+    return TRUE;
+  }
+  return TRUE;
+}
+
+static gboolean
 program_init (CudaProgram * program, GError ** error)
 {
   CudaDevice *device = cuda_program_device (program);
@@ -73,16 +108,7 @@ program_init (CudaProgram * program, GError ** error)
     return FALSE;
   cuda_planes_init (program);
   cuda_bands_init (program, device->bands);
-  for (guint i = 0; i < device->frames_in_flight; i++) {
-    CudaSlot *slot = &program->slot[program->n_slots++];
-
-    /* Frames of the host are what a device without neighbours will get. */
-    if (!cuda_slot_init (program, slot, error)
-        || (device->context_is_own && !cuda_slot_ensure (program, slot,
-                CONVOLVE_MEMORY_PINNED, CONVOLVE_MEMORY_PINNED, error)))
-      return FALSE;
-  }
-  return TRUE;
+  return add_slots (program, device->frames_in_flight, error);
 }
 
 ConvolveProgram *

@@ -50,10 +50,16 @@ typedef struct {
   } run[2];
 } CudaPlane;
 
-/* A piece of the frame. Row numbers are of memory planes and of the passes' pictures. */
+/* Rows of each memory plane. */
 typedef struct {
-  guint plane_begin[CONVOLVE_MAX_PLANES], plane_end[CONVOLVE_MAX_PLANES];
-  gint begin[CUDA_MAX_PASSES], end[CUDA_MAX_PASSES];    /* output rows of each pass */
+  guint begin[CONVOLVE_MAX_PLANES], end[CONVOLVE_MAX_PLANES];
+} CudaRows;
+
+/* A piece of the frame. Its output lags behind its input by the rows that filters read below a row, so that it needs
+ * no later band. */
+typedef struct {
+  CudaRows up, down;
+  gint begin[CUDA_MAX_PASSES], end[CUDA_MAX_PASSES];    /* output rows of each pass, in rows of its picture */
   guint needs;                  /* the last band whose input these rows read */
 } CudaBand;
 
@@ -69,8 +75,17 @@ typedef struct {
   /* Of the job: */
   guint n_bands, n_kernels;
   gboolean uploads, downloads;
+  gint64 begin_us;              /* g_get_monotonic_time () when its work was enqueued */
   ConvolveFrame out;            /* where finish copies to, if memory is HOST */
 } CudaSlot;
+
+#define CUDA_COPY_OUT_BATCHES 4
+
+/* What waiting for work of one kind has taught, in microseconds: when it ends, and how long a short nap lasts. All
+ * zeros before the first. */
+typedef struct {
+  gint64 expected, nap;
+} CudaPace;
 
 typedef struct {
   ConvolveProgram parent;
@@ -87,6 +102,7 @@ typedef struct {
   CudaBand whole;               /* the frame as one band */
   guint n_slots, next_slot;
   CudaSlot slot[CUDA_MAX_JOBS];
+  CudaPace pace, copy_pace[CUDA_COPY_OUT_BATCHES];      /* of whole jobs, and of parts that are copied out */
   GHashTable *failed;           /* job -> GError of jobs that failed before anybody waited for them */
 } CudaProgram;
 
@@ -145,6 +161,9 @@ gboolean cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error
 gboolean cuda_slot_ensure (CudaProgram * program, CudaSlot * slot, ConvolveMemory in, ConvolveMemory out,
     GError ** error);
 void cuda_slot_clear (CudaSlot * slot);
+
+/* wait.c: waits for the event of work that began at begin (g_get_monotonic_time ()). */
+gboolean cuda_wait (CUevent event, gint64 begin, CudaPace * pace, GError ** error);
 
 /* process.c */
 gboolean cuda_program_process (CudaProgram * program, const ConvolveFrame * in, const ConvolveFrame * out,

@@ -14,19 +14,18 @@ create_events (CUevent * events, guint n, guint flags, GError ** error)
   return TRUE;
 }
 
-/* Those that somebody waits for put the waiting thread to sleep. */
 gboolean
 cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error)
 {
   guint n = program->n_bands;
 
   return create_events (&slot->begin, 1, CU_EVENT_DEFAULT, error)
-      && create_events (&slot->done, 1, CU_EVENT_BLOCKING_SYNC, error)
+      && create_events (&slot->done, 1, CU_EVENT_DEFAULT, error)
       && create_events (slot->uploaded, n, CU_EVENT_DEFAULT, error)
       && create_events (slot->kernel_begin, n, CU_EVENT_DEFAULT, error)
       && create_events (slot->kernel_end, n, CU_EVENT_DEFAULT, error)
       && create_events (slot->download_begin, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->download_end, n, CU_EVENT_BLOCKING_SYNC, error);
+      && create_events (slot->download_end, n, CU_EVENT_DEFAULT, error);
 }
 
 static gboolean

@@ -3,7 +3,9 @@
  *   gstvideoconvolve.c             class, caps, the vfuncs in the order in which a buffer meets them
  *   gstvideoconvolveproperties.c   the table of properties, from any thread
  *   gstvideoconvolvechanges.c      from there to the streaming thread, whole
- *   gstvideoconvolveengine.c       device, plans and programs, on the streaming thread
+ *   gstvideoconvolvepresets.c      loading a preset
+ *   gstvideoconvolvedevice.c       the device
+ *   gstvideoconvolveengine.c       plans and programs, on the streaming thread
  *   gstvideoconvolvejobs.c         frames in flight, on the streaming thread
  *   gstvideoconvolveallocation.c   buffer pools */
 #pragma once
@@ -13,6 +15,7 @@
 #include "gstvideoconvolve.h"
 #include "gstvideoconvolveenums.h"
 #include "gstvideoconvolveframe.h"
+#include "gstvideoconvolverois.h"
 
 #include "core/backend.h"
 
@@ -37,6 +40,9 @@ typedef struct {
   guint n_threads;
   guint frames_in_flight;
   guint bands;
+  GstVideoConvolveRoiMode roi_mode;
+  gchar *roi_types;             /* owned; NULL or empty: all */
+  GArray *rois;                 /* of GstVideoConvolveRoi, never changed; a reference, or NULL */
 } GstVideoConvolveValues;
 
 /* A prepared plan, shared by the element and the jobs that run it. */
@@ -54,6 +60,8 @@ typedef struct {
   } in_frame, out_frame;
   GstVideoConvolveProgram *program;     /* a reference */
   guint64 number;               /* for convolve_device_wait */
+  gboolean has_regions;         /* not the whole frame, but rects */
+  GArray *rects;                /* of ConvolveRect; kept from job to job */
 } GstVideoConvolveJob;
 
 typedef struct _GstVideoConvolveChange GstVideoConvolveChange;
@@ -85,7 +93,9 @@ struct _GstVideoConvolve {
   gboolean negotiated;
   gint started;                 /* atomic: between start and stop */
   gboolean caps_refused;        /* the latest caps were: those before may still be in use */
-  ConvolveDevice *device;
+  ConvolveDevice *device;       /* changed under device_lock, so that cancel may come from any thread */
+  GMutex device_lock;
+  gboolean cancelled;           /* under device_lock: what devices are told */
   gpointer context;             /* that the device was opened in: a neighbour's, or NULL */
   GstAllocator *pinned;         /* over the device's page-locked memory, or NULL */
   gchar *fallback_reason;       /* why backend=auto does without CUDA */
@@ -96,6 +106,7 @@ struct _GstVideoConvolve {
   GstVideoConvolveProgram *programs[2]; /* for frames, for fields; NULL where not needed */
   GstVideoConvolveJob jobs[GST_VIDEO_CONVOLVE_MAX_JOBS];        /* a ring */
   guint first_job, n_jobs;
+  gboolean mark_discont;        /* a late frame was dropped: the next one in is a discontinuity */
   GstFlowReturn drained;        /* what pushing outside the chain function met; returned by the next buffer */
 
   GstCudaInterop *interop;
@@ -103,8 +114,6 @@ struct _GstVideoConvolve {
 
 /* ---- gstvideoconvolveproperties.c ---- */
 void gst_video_convolve_install_properties (GObjectClass * klass);
-/* The init function of the interface GstPreset. */
-void gst_video_convolve_preset_init (gpointer iface, gpointer data);
 /* Posts what was refused before the element had a bus. */
 void gst_video_convolve_post_refused (GstVideoConvolve * self);
 
@@ -118,11 +127,23 @@ gboolean gst_video_convolve_take_values (GstVideoConvolve * self, GstVideoConvol
 void gst_video_convolve_control (GstVideoConvolve * self, GstClockTime stream_time);
 void gst_video_convolve_changes_clear (GstVideoConvolve * self);
 
-/* ---- gstvideoconvolveengine.c ---- */
+/* ---- gstvideoconvolvepresets.c ---- */
+/* The init function of the interface GstPreset. */
+void gst_video_convolve_preset_init (gpointer iface, gpointer data);
+
+/* ---- gstvideoconvolvedevice.c ---- */
 /* Opens the backend that active asks for; posts an element error if it cannot. */
 gboolean gst_video_convolve_open (GstVideoConvolve * self);
 /* Drops programs and device; no job may be outstanding. */
 void gst_video_convolve_close (GstVideoConvolve * self);
+/* Whether frames in work are given up; from any thread. */
+void gst_video_convolve_set_cancelled (GstVideoConvolve * self, gboolean cancelled);
+/* Opens that backend; says nothing on the bus. */
+gboolean gst_video_convolve_open_backend (GstVideoConvolve * self, const ConvolveBackend * backend, GError ** error);
+void gst_video_convolve_take_stats (GstVideoConvolve * self);
+
+/* ---- gstvideoconvolveengine.c ---- */
+void gst_video_convolve_drop_programs (GstVideoConvolve * self);
 /* New caps. FALSE: an element error was posted, nothing is negotiated. */
 gboolean gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info);
 /* At a frame boundary: takes over what properties say now. FALSE only if the stream cannot go on; the error was
@@ -138,7 +159,6 @@ void gst_video_convolve_program_unref (GstVideoConvolveProgram * program);
  * waited for and dropped. FALSE if that is no way out of this fault. */
 gboolean gst_video_convolve_can_switch_to_cpu (GstVideoConvolve * self, const GError * fault);
 gboolean gst_video_convolve_switch_to_cpu (GstVideoConvolve * self, const GError * fault);
-void gst_video_convolve_take_stats (GstVideoConvolve * self);
 /* TRUE if the device is a CUDA one: CUDA memory is then used in place, else it is mapped like any other. */
 gboolean gst_video_convolve_is_on_cuda (GstVideoConvolve * self);
 /* How many frames may be in flight now. */

@@ -64,6 +64,8 @@ gst_video_convolve_start (GstBaseTransform * trans)
   g_clear_pointer (&self->posted_error, g_free);
   self->cuda_failed = FALSE;
   self->drained = GST_FLOW_OK;
+  self->mark_discont = FALSE;
+  gst_video_convolve_set_cancelled (self, FALSE);
   gst_video_info_init (&self->info);
   gst_cuda_interop_start (self->interop, active->cuda_device_id);
   if (!gst_video_convolve_open (self))
@@ -162,9 +164,14 @@ gst_video_convolve_sink_event (GstBaseTransform * trans, GstEvent * event)
 
   /* Nothing that came after a frame may overtake it. A new caps event drains in
    * set_caps too, but only if the caps differ. */
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START) {
+    /* From another thread than the one that waits for the frame in work. */
+    gst_video_convolve_set_cancelled (self, TRUE);
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
     gst_video_convolve_drop_jobs (self);
+    gst_video_convolve_set_cancelled (self, FALSE);
     self->drained = GST_FLOW_OK;
+    self->mark_discont = FALSE;
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     gst_video_convolve_drain (self);
   }
@@ -218,6 +225,18 @@ gst_video_convolve_set_context (GstElement * element, GstContext * context)
       context);
 }
 
+/* The streaming thread has to come back before pads can be deactivated, and a
+ * frame may take long. */
+static GstStateChangeReturn
+gst_video_convolve_change_state (GstElement * element,
+    GstStateChange transition)
+{
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_video_convolve_set_cancelled (GST_VIDEO_CONVOLVE (element), TRUE);
+  return GST_ELEMENT_CLASS (gst_video_convolve_parent_class)->change_state
+      (element, transition);
+}
+
 /* ---- buffers ---- */
 
 static void
@@ -238,6 +257,7 @@ gst_video_convolve_submit_input_buffer (GstBaseTransform * trans,
     gboolean is_discont, GstBuffer * input)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+  GstFlowReturn ret;
   gboolean ok = TRUE;
 
   /* The base class marks the next buffer pushed, which must be this one. */
@@ -252,16 +272,22 @@ gst_video_convolve_submit_input_buffer (GstBaseTransform * trans,
     ok = ok && gst_video_convolve_update (self);
   }
   if (!ok || self->drained != GST_FLOW_OK) {
-    GstFlowReturn ret = ok ? self->drained : GST_FLOW_ERROR;
-
+    ret = ok ? self->drained : GST_FLOW_ERROR;
     self->drained = GST_FLOW_OK;
     gst_buffer_unref (input);
     return ret;
   }
-  return
+  ret =
       GST_BASE_TRANSFORM_CLASS
       (gst_video_convolve_parent_class)->submit_input_buffer (trans, is_discont,
       input);
+  /* Of a late frame that it dropped the base class would make a discontinuity
+   * of the next frame pushed, which here is an older one. */
+  if (ret == GST_BASE_TRANSFORM_FLOW_DROPPED && self->n_jobs > 0) {
+    self->mark_discont = TRUE;
+    ret = GST_FLOW_OK;
+  }
+  return ret;
 }
 
 /* The queued input goes in, and the oldest frame comes out if there are as many
@@ -277,6 +303,11 @@ gst_video_convolve_generate_output (GstBaseTransform * trans,
   *outbuf = NULL;
   if (inbuf == NULL)
     return GST_FLOW_OK;
+  if (self->mark_discont) {
+    self->mark_discont = FALSE;
+    inbuf = gst_buffer_make_writable (inbuf);
+    GST_BUFFER_FLAG_SET (inbuf, GST_BUFFER_FLAG_DISCONT);
+  }
 
   if (gst_base_transform_is_passthrough (trans)) {
     ret = gst_video_convolve_drain (self);
@@ -363,6 +394,9 @@ gst_video_convolve_finalize (GObject * object)
   g_free (self->fallback_reason);
   g_free (self->posted_error);
   gst_cuda_interop_free (self->interop);
+  for (guint i = 0; i < GST_VIDEO_CONVOLVE_MAX_JOBS; i++)
+    g_array_unref (self->jobs[i].rects);
+  g_mutex_clear (&self->device_lock);
   G_OBJECT_CLASS (gst_video_convolve_parent_class)->finalize (object);
 }
 
@@ -378,6 +412,7 @@ gst_video_convolve_class_init (GstVideoConvolveClass * klass)
   gst_video_convolve_install_properties (object_class);
 
   element_class->set_context = gst_video_convolve_set_context;
+  element_class->change_state = gst_video_convolve_change_state;
   gst_element_class_set_static_metadata (element_class, "Video convolution",
       "Filter/Effect/Video/Hardware",
       "Blurs, sharpens, finds edges, or applies any convolution matrix",
@@ -414,6 +449,9 @@ gst_video_convolve_init (GstVideoConvolve * self)
   gst_video_convolve_values_init (&self->values);
   gst_video_convolve_values_init (&self->active);
   gst_video_info_init (&self->info);
+  for (guint i = 0; i < GST_VIDEO_CONVOLVE_MAX_JOBS; i++)
+    self->jobs[i].rects = g_array_new (FALSE, FALSE, sizeof (ConvolveRect));
+  g_mutex_init (&self->device_lock);
   self->drained = GST_FLOW_OK;
   self->interop = gst_cuda_interop_new (GST_ELEMENT (self));
   gst_base_transform_set_qos_enabled (trans, TRUE);

@@ -102,6 +102,26 @@ pool_fits (GstVideoConvolve * self, GstBufferPool * pool, GstCaps * caps,
   return FALSE;
 }
 
+/* The base class gives the pool the query's allocator in place of its own one:
+ * downstream's, or else the one that makes page-locked memory. */
+static void
+choose_allocator (GstVideoConvolve * self, GstQuery * query)
+{
+  GstAllocator *allocator = NULL;
+  GstAllocationParams params;
+
+  if (self->pinned == NULL)
+    return;
+  if (gst_query_get_n_allocation_params (query) == 0) {
+    gst_query_add_allocation_param (query, self->pinned, NULL);
+    return;
+  }
+  gst_query_parse_nth_allocation_param (query, 0, &allocator, &params);
+  if (allocator == NULL)
+    gst_query_set_nth_allocation_param (query, 0, self->pinned, &params);
+  gst_clear_object (&allocator);
+}
+
 gboolean
 gst_video_convolve_decide_allocation (GstBaseTransform * trans,
     GstQuery * query)
@@ -139,6 +159,7 @@ gst_video_convolve_decide_allocation (GstBaseTransform * trans,
     pool = new_pool (self, caps, size, minimum, video_meta);
     if (pool == NULL)
       return FALSE;
+    choose_allocator (self, query);
   }
   if (offered)
     gst_query_set_nth_allocation_pool (query, 0, pool, size, minimum, maximum);

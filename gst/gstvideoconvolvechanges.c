@@ -28,6 +28,9 @@ gst_video_convolve_values_init (GstVideoConvolveValues * values)
   values->n_threads = 0;
   values->bands = 0;
   values->frames_in_flight = CONVOLVE_DEFAULT_FRAMES_IN_FLIGHT;
+  values->roi_mode = GST_VIDEO_CONVOLVE_ROI_MODE_OFF;
+  values->roi_types = NULL;
+  values->rois = NULL;
 }
 
 void
@@ -36,12 +39,17 @@ gst_video_convolve_values_copy (GstVideoConvolveValues * to,
 {
   *to = *from;
   convolve_settings_copy (&to->settings, &from->settings);
+  to->roi_types = g_strdup (from->roi_types);
+  if (to->rois != NULL)
+    g_array_ref (to->rois);
 }
 
 void
 gst_video_convolve_values_clear (GstVideoConvolveValues * values)
 {
   convolve_settings_clear (&values->settings);
+  g_clear_pointer (&values->roi_types, g_free);
+  g_clear_pointer (&values->rois, g_array_unref);
 }
 
 static gboolean
@@ -52,7 +60,17 @@ values_equal (const GstVideoConvolveValues * a,
       && a->cuda_device_id == b->cuda_device_id
       && a->n_threads == b->n_threads && a->bands == b->bands
       && a->frames_in_flight == b->frames_in_flight
+      && a->roi_mode == b->roi_mode
+      && g_strcmp0 (a->roi_types, b->roi_types) == 0
+      && gst_video_convolve_rois_equal (a->rois, b->rois)
       && convolve_settings_equal (&a->settings, &b->settings);
+}
+
+void
+gst_video_convolve_put_matrix (ConvolveMatrix ** to, ConvolveMatrix * matrix)
+{
+  g_clear_pointer (to, convolve_matrix_unref);
+  *to = matrix != NULL ? convolve_matrix_ref (matrix) : NULL;
 }
 
 /* ---- changes ---- */
@@ -74,6 +92,7 @@ gst_video_convolve_change_free (GstVideoConvolveChange * change)
 {
   for (guint i = 0; i < G_N_ELEMENTS (change->weights); i++)
     g_clear_pointer (&change->weights[i], convolve_matrix_unref);
+  g_clear_pointer (&change->rois, g_array_unref);
   if (G_IS_VALUE (&change->value))
     g_value_unset (&change->value);
   g_clear_pointer (&change->token, g_param_spec_unref);

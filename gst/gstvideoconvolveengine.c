@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Device, plans and programs: what runs, made from caps and values. All of it
- * belongs to the streaming thread. */
+/* Plans and programs: what runs, made from caps and values. All of it belongs
+ * to the streaming thread. */
 #include "config.h"
 
 #include "gstvideoconvolve-private.h"
@@ -74,115 +74,11 @@ gst_video_convolve_program_unref (GstVideoConvolveProgram * program)
   g_rc_box_release_full (program, program_clear);
 }
 
-static void
-drop_programs (GstVideoConvolve * self)
+void
+gst_video_convolve_drop_programs (GstVideoConvolve * self)
 {
   for (guint i = 0; i < G_N_ELEMENTS (self->programs); i++)
     g_clear_pointer (&self->programs[i], gst_video_convolve_program_unref);
-}
-
-/* ---- device ---- */
-
-static void
-add_stats (ConvolveStats * sum, const ConvolveStats * more)
-{
-  sum->frames += more->frames;
-  sum->bytes_in += more->bytes_in;
-  sum->bytes_out += more->bytes_out;
-  sum->upload_ns += more->upload_ns;
-  sum->kernel_ns += more->kernel_ns;
-  sum->download_ns += more->download_ns;
-  if (more->frames > 0)
-    sum->last_ns = more->last_ns;
-}
-
-/* The device is asked here, on its own thread; readers of the property get the
- * copy. */
-void
-gst_video_convolve_take_stats (GstVideoConvolve * self)
-{
-  ConvolveStats stats, sum = self->closed_stats;
-
-  convolve_device_get_stats (self->device, &stats);
-  add_stats (&sum, &stats);
-  GST_OBJECT_LOCK (self);
-  self->stats = sum;
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-set_texts (GstVideoConvolve * self, const gchar * backend_name,
-    const gchar * device_name)
-{
-  g_autofree gchar *old = NULL;
-
-  GST_OBJECT_LOCK (self);
-  self->backend_name = backend_name;
-  old = self->device_text;
-  self->device_text = g_strdup (device_name);
-  GST_OBJECT_UNLOCK (self);
-}
-
-static gboolean
-open_backend (GstVideoConvolve * self, const ConvolveBackend * backend,
-    GError ** error)
-{
-  ConvolveOpenOptions options = {
-    .device_id = self->active.cuda_device_id,
-    .n_threads = self->active.n_threads,
-    .frames_in_flight = self->active.frames_in_flight,
-    .bands = self->active.bands,
-  };
-
-  self->context = NULL;
-  if (backend != convolve_backend_cpu ())
-    self->context = gst_cuda_interop_get_context (self->interop);
-  options.context = self->context;
-  self->device = convolve_device_open (backend, &options, error);
-  if (self->device == NULL)
-    return FALSE;
-  self->pinned = gst_pinned_allocator_new (self->device);
-  set_texts (self, backend->name, backend->device_name (self->device));
-  return TRUE;
-}
-
-gboolean
-gst_video_convolve_open (GstVideoConvolve * self)
-{
-  g_autoptr (GError) error = NULL;
-
-  g_clear_pointer (&self->fallback_reason, g_free);
-  if (self->active.backend != GST_VIDEO_CONVOLVE_BACKEND_CPU
-      && !self->cuda_failed) {
-    if (open_backend (self, convolve_backend_cuda (), &error))
-      return TRUE;
-    if (self->active.backend == GST_VIDEO_CONVOLVE_BACKEND_CUDA) {
-      gst_video_convolve_post_error (self, error,
-          "backend=cuda cannot be had (backend=auto would use the CPU)");
-      return FALSE;
-    }
-    self->fallback_reason = g_strdup (error->message);
-    g_clear_error (&error);
-  }
-  if (open_backend (self, convolve_backend_cpu (), &error))
-    return TRUE;
-  gst_video_convolve_post_error (self, error,
-      "the CPU backend cannot be opened");
-  return FALSE;
-}
-
-void
-gst_video_convolve_close (GstVideoConvolve * self)
-{
-  drop_programs (self);
-  if (self->device == NULL)
-    return;
-  gst_video_convolve_take_stats (self);
-  self->closed_stats = self->stats;
-  if (self->pinned != NULL)
-    gst_pinned_allocator_detach (self->pinned);
-  gst_clear_object (&self->pinned);
-  g_clear_pointer (&self->device, convolve_device_close);
 }
 
 /* ---- plans ---- */
@@ -233,8 +129,14 @@ is_identity (ConvolvePlan * const plans[2])
 
 static gchar *
 describe_programs (GstVideoConvolve * self,
-    GstVideoConvolveProgram * const programs[2])
+    GstVideoConvolveProgram * const programs[2],
+    GstVideoConvolveRoiMode roi_mode)
 {
+  static const gchar *const where[] = {
+    [GST_VIDEO_CONVOLVE_ROI_MODE_OFF] = "",
+    [GST_VIDEO_CONVOLVE_ROI_MODE_INSIDE] = "inside regions alone:\n",
+    [GST_VIDEO_CONVOLVE_ROI_MODE_OUTSIDE] = "outside regions alone:\n",
+  };
   const ConvolveBackend *backend = self->device->backend;
   g_autofree gchar *frames = NULL;
   g_autofree gchar *fields = NULL;
@@ -244,8 +146,9 @@ describe_programs (GstVideoConvolve * self,
   if (programs[1] != NULL)
     fields = backend->describe (programs[1]->program);
   if (frames != NULL && fields != NULL)
-    return g_strdup_printf ("frames:\n%s\nfields:\n%s", frames, fields);
-  return frames != NULL ? g_steal_pointer (&frames) : g_steal_pointer (&fields);
+    return g_strdup_printf ("%sframes:\n%s\nfields:\n%s", where[roi_mode],
+        frames, fields);
+  return g_strconcat (where[roi_mode], frames != NULL ? frames : fields, NULL);
 }
 
 /* Makes what values need, and its text. Both programs stay NULL where every
@@ -266,7 +169,7 @@ make_programs (GstVideoConvolve * self, const GstVideoConvolveValues * values,
   }
   if (ok)
     *text = identity ? g_strdup ("passthrough") :
-        describe_programs (self, programs);
+        describe_programs (self, programs, values->roi_mode);
   else
     g_clear_pointer (&programs[0], gst_video_convolve_program_unref);
 
@@ -335,7 +238,7 @@ use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
   gboolean passthrough = programs[0] == NULL && programs[1] == NULL;
   g_autofree gchar *old = NULL;
 
-  drop_programs (self);
+  gst_video_convolve_drop_programs (self);
   self->programs[0] = programs[0];
   self->programs[1] = programs[1];
   GST_OBJECT_LOCK (self);
@@ -405,6 +308,8 @@ remake_programs (GstVideoConvolve * self)
   gchar *text;
 
   if (!make_programs (self, &self->active, programs, &text, &error)) {
+    if (gst_video_convolve_can_switch_to_cpu (self, error))
+      return gst_video_convolve_switch_to_cpu (self, error);
     post_unusable (self, error);
     return FALSE;
   }
@@ -498,7 +403,7 @@ gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
       return FALSE;
   }
   if (!same || changed || !is_ready (self)) {
-    drop_programs (self);
+    gst_video_convolve_drop_programs (self);
     if (!remake_programs (self))
       return FALSE;
   } else {
@@ -554,6 +459,13 @@ gst_video_convolve_update (GstVideoConvolve * self)
     use_programs (self, programs, text);
     return TRUE;
   }
+  if (gst_video_convolve_can_switch_to_cpu (self, error)) {
+    /* Draining may meet the fault as well, and switch. */
+    gst_video_convolve_drain (self);
+    adopt_values (self, &next);
+    return gst_video_convolve_is_on_cuda (self) ?
+        gst_video_convolve_switch_to_cpu (self, error) : remake_programs (self);
+  }
   gst_video_convolve_values_clear (&next);
   GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
       ("the filter stays as it is: %s", error->message), (NULL));
@@ -570,6 +482,7 @@ gst_video_convolve_can_switch_to_cpu (GstVideoConvolve * self,
       && self->device != NULL
       && self->device->backend != convolve_backend_cpu ()
       && fault->domain == CONVOLVE_ERROR
+      && fault->code != CONVOLVE_ERROR_CANCELLED
       && fault->code != CONVOLVE_ERROR_INVALID
       && fault->code != CONVOLVE_ERROR_UNSUPPORTED;
 }
@@ -577,6 +490,7 @@ gst_video_convolve_can_switch_to_cpu (GstVideoConvolve * self,
 gboolean
 gst_video_convolve_switch_to_cpu (GstVideoConvolve * self, const GError * fault)
 {
+  const ConvolveBackend *cpu = convolve_backend_cpu ();
   g_autoptr (GError) error = NULL;
 
   GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
@@ -584,7 +498,7 @@ gst_video_convolve_switch_to_cpu (GstVideoConvolve * self, const GError * fault)
           self->device->backend->name, fault->message), (NULL));
   self->cuda_failed = TRUE;
   gst_video_convolve_close (self);
-  if (!open_backend (self, convolve_backend_cpu (), &error)) {
+  if (!gst_video_convolve_open_backend (self, cpu, &error)) {
     gst_video_convolve_post_error (self, error,
         "the CPU backend cannot be opened");
     return FALSE;

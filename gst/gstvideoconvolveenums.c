@@ -106,6 +106,14 @@ static const GEnumValue fields[] = {
   {0, NULL, NULL}
 };
 
+static const GEnumValue roi_modes[] = {
+  {GST_VIDEO_CONVOLVE_ROI_MODE_OFF, "The whole frame", "off"},
+  {GST_VIDEO_CONVOLVE_ROI_MODE_INSIDE, "Inside the regions alone", "inside"},
+  {GST_VIDEO_CONVOLVE_ROI_MODE_OUTSIDE, "Outside the regions alone",
+      "outside"},
+  {0, NULL, NULL}
+};
+
 static const GEnumValue methods[] = {
   {CONVOLVE_METHOD_AUTO, "The plan chooses", "auto"},
   {CONVOLVE_METHOD_DIRECT, "One sum over the whole matrix", "direct"},
@@ -130,6 +138,8 @@ DEFINE_TYPE (gst_video_convolve_clamp_get_type, "GstVideoConvolveClamp",
     g_enum_register_static, clamps)
 DEFINE_TYPE (gst_video_convolve_fields_get_type, "GstVideoConvolveFields",
     g_enum_register_static, fields)
+DEFINE_TYPE (gst_video_convolve_roi_mode_get_type, "GstVideoConvolveRoiMode",
+    g_enum_register_static, roi_modes)
 DEFINE_TYPE (gst_video_convolve_method_get_type, "GstVideoConvolveMethod",
     g_enum_register_static, methods)
 /* *INDENT-ON* */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* GTypes of the properties that are enumerations, and the two enumerations that only the element knows. */
+/* GTypes of the properties that are enumerations, and the enumerations that only the element knows. */
 #pragma once
 
 #include <glib-object.h>
@@ -34,6 +34,20 @@ typedef enum {
   GST_VIDEO_CONVOLVE_FIELDS_FIELD,
 } GstVideoConvolveFields;
 
+/**
+ * GstVideoConvolveRoiMode:
+ * @GST_VIDEO_CONVOLVE_ROI_MODE_OFF: the whole frame
+ * @GST_VIDEO_CONVOLVE_ROI_MODE_INSIDE: inside the regions of interest
+ * @GST_VIDEO_CONVOLVE_ROI_MODE_OUTSIDE: outside the regions of interest
+ *
+ * Which part of a frame is filtered.
+ */
+typedef enum {
+  GST_VIDEO_CONVOLVE_ROI_MODE_OFF,
+  GST_VIDEO_CONVOLVE_ROI_MODE_INSIDE,
+  GST_VIDEO_CONVOLVE_ROI_MODE_OUTSIDE,
+} GstVideoConvolveRoiMode;
+
 GType gst_video_convolve_backend_get_type (void);
 GType gst_video_convolve_filter_get_type (void);
 GType gst_video_convolve_gradient_get_type (void);
@@ -42,6 +56,7 @@ GType gst_video_convolve_channels_get_type (void);
 GType gst_video_convolve_alpha_mode_get_type (void);
 GType gst_video_convolve_clamp_get_type (void);
 GType gst_video_convolve_fields_get_type (void);
+GType gst_video_convolve_roi_mode_get_type (void);
 GType gst_video_convolve_method_get_type (void);
 
 G_END_DECLS

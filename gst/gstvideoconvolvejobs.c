@@ -86,13 +86,51 @@ job_unmap (GstVideoConvolveJob * job)
 
 /* ---- running ---- */
 
+/* Which part of the frame is filtered, as values and the buffer say now. */
+static void
+find_regions (GstVideoConvolve * self, GstVideoConvolveJob * job)
+{
+  const GstVideoConvolveValues *values = &self->active;
+  const ConvolvePlan *plan = job->program->program->plan;
+  gboolean is_field = GST_VIDEO_INFO_INTERLACE_MODE (&self->info) ==
+      GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+
+  job->has_regions = values->roi_mode != GST_VIDEO_CONVOLVE_ROI_MODE_OFF;
+  if (!job->has_regions)
+    return;
+  g_array_set_size (job->rects, 0);
+  gst_video_convolve_rois_collect (values->rois, values->roi_types, job->in,
+      is_field, job->rects);
+  convolve_plan_fit_rects (plan, job->rects,
+      values->roi_mode == GST_VIDEO_CONVOLVE_ROI_MODE_OUTSIDE);
+  job->has_regions = !convolve_plan_is_covered (plan, job->rects);
+}
+
 static gboolean
 run_job (GstVideoConvolveJob * job, GError ** error)
 {
-  return convolve_program_process (job->program->program,
+  ConvolveRegions regions = { job->rects->len,
+    (const ConvolveRect *) job->rects->data
+  };
+
+  return convolve_program_process_regions (job->program->program,
       job->in_is_cuda ? &job->in_frame.cuda.frame : &job->in_frame.host.frame,
       job->out_is_cuda ? &job->out_frame.cuda.frame :
-      &job->out_frame.host.frame, &job->number, error);
+      &job->out_frame.host.frame, job->has_regions ? &regions : NULL,
+      &job->number, error);
+}
+
+/* What the base class is told after a frame was not filtered. */
+static GstFlowReturn
+report_failure (GstVideoConvolve * self, const GError * error)
+{
+  if (g_error_matches (error, CONVOLVE_ERROR, CONVOLVE_ERROR_CANCELLED)) {
+    GST_DEBUG_OBJECT (self, "a frame was given up: flushing or stopping");
+    return GST_FLOW_FLUSHING;
+  }
+  if (error != NULL)
+    gst_video_convolve_post_error (self, error, "a frame was not filtered");
+  return GST_FLOW_ERROR;
 }
 
 static gboolean
@@ -161,24 +199,25 @@ gst_video_convolve_start_job (GstVideoConvolve * self, GstBuffer * inbuf,
     GstBuffer * outbuf)
 {
   GstVideoConvolveJob *job = nth_job (self, self->n_jobs);
+  GstFlowReturn ret = GST_FLOW_ERROR;
   g_autoptr (GError) error = NULL;
 
   job->in = inbuf;
   job->out = outbuf;
   if (map_job (self, job)) {
     job->program = gst_video_convolve_program_ref (program_for (self, inbuf));
+    find_regions (self, job);
     if (run_job (job, &error)
         || rerun_jobs (self, self->n_jobs + 1, self->n_jobs, &error)) {
       self->n_jobs++;
       return GST_FLOW_OK;
     }
     job_unmap (job);
-    if (error != NULL)
-      gst_video_convolve_post_error (self, error, "a frame was not filtered");
+    ret = report_failure (self, error);
   }
   gst_clear_buffer (&job->in);
   gst_clear_buffer (&job->out);
-  return GST_FLOW_ERROR;
+  return ret;
 }
 
 GstFlowReturn
@@ -206,9 +245,7 @@ gst_video_convolve_finish_job (GstVideoConvolve * self, GstBuffer ** outbuf)
     return GST_FLOW_OK;
 
   gst_clear_buffer (outbuf);
-  if (error != NULL)
-    gst_video_convolve_post_error (self, error, "a frame was not filtered");
-  return GST_FLOW_ERROR;
+  return report_failure (self, error);
 }
 
 GstFlowReturn

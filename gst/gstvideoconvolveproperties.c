@@ -28,6 +28,8 @@ typedef enum
   KIND_ROW,                     /* an array: a matrix of one row */
   KIND_COLUMN,
   KIND_LOCATION,
+  KIND_STRING,
+  KIND_ROIS,
   KIND_STATS,
   KIND_PLAN,
 } Kind;
@@ -116,6 +118,15 @@ static const Property properties[] = {
   {"fields", "Fields", "Whether each field is a picture of its own",
         KIND_ENUM, VALUE (fields), 0, 0, gst_video_convolve_fields_get_type,
       PLAYING},
+  {"roi-mode", "Region mode", "Which part of a frame is filtered, the rest "
+        "passes unchanged", KIND_ENUM, VALUE (roi_mode), 0, 0,
+      gst_video_convolve_roi_mode_get_type, PLAYING},
+  {"roi-types", "Region types", "Which region-of-interest metas count: types "
+        "parted by commas (empty: all)", KIND_STRING, VALUE (roi_types), 0, 0,
+      NULL, PLAYING},
+  {"rois", "Regions", "Fixed regions besides those of metas, an array of "
+        "<x,y,width,height> as in <<10,20,64,64>>", KIND_ROIS, VALUE (rois),
+      0, 0, NULL, PLAYING},
   {"iterations", "Iterations", "How often the filter is applied", KIND_UINT,
       SETTING (iterations), 1, 1024, NULL, CONTROLLED},
   {"method", "Method", "Force an algorithm", KIND_ENUM, SETTING (method), 0, 0,
@@ -190,13 +201,6 @@ gst_video_convolve_post_refused (GstVideoConvolve * self)
 
 /* ---- set ---- */
 
-static void
-put_matrix (ConvolveMatrix ** to, ConvolveMatrix * matrix)
-{
-  g_clear_pointer (to, convolve_matrix_unref);
-  *to = matrix != NULL ? convolve_matrix_ref (matrix) : NULL;
-}
-
 /* Puts a matrix where the property keeps it. A whole kernel and the two lines
  * of a separable one exclude each other: the last one set counts. */
 static void
@@ -207,14 +211,15 @@ apply_matrix (GstVideoConvolveValues * values,
   ConvolveSettings *settings = &values->settings;
 
   if (property->kind != KIND_COLUMN)
-    put_matrix (&settings->kernel_x, NULL);
+    gst_video_convolve_put_matrix (&settings->kernel_x, NULL);
   if (property->kind != KIND_ROW)
-    put_matrix (&settings->kernel_y, NULL);
-  put_matrix (&settings->kernel, NULL);
+    gst_video_convolve_put_matrix (&settings->kernel_y, NULL);
+  gst_video_convolve_put_matrix (&settings->kernel, NULL);
   if (property->kind == KIND_LOCATION)
-    put_matrix (&settings->kernel, change->weights[0]);
+    gst_video_convolve_put_matrix (&settings->kernel, change->weights[0]);
   else
-    put_matrix (&AT (ConvolveMatrix *, values, property), change->weights[0]);
+    gst_video_convolve_put_matrix (&AT (ConvolveMatrix *, values, property),
+        change->weights[0]);
   settings->filter = CONVOLVE_FILTER_CUSTOM;
 }
 
@@ -311,9 +316,38 @@ apply_value (GstVideoConvolveValues * values,
     case KIND_FLAGS:
       AT (guint, values, property) = g_value_get_flags (value);
       break;
+    case KIND_STRING:
+      g_free (AT (gchar *, values, property));
+      AT (gchar *, values, property) = g_value_dup_string (value);
+      break;
     default:
       g_assert_not_reached ();
   }
+}
+
+static void
+apply_rois (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  g_clear_pointer (&values->rois, g_array_unref);
+  values->rois = g_array_ref (change->rois);
+}
+
+static void
+set_rois (GstVideoConvolve * self, const Property * property,
+    const GValue * value)
+{
+  g_autoptr (GError) error = NULL;
+  GArray *rois = gst_video_convolve_rois_from_value (value, &error);
+  GstVideoConvolveChange *change;
+
+  if (rois == NULL) {
+    refuse (self, property->name, error->message);
+    return;
+  }
+  change = gst_video_convolve_change_new (property, apply_rois);
+  change->rois = rois;
+  gst_video_convolve_change (self, change);
 }
 
 static void
@@ -332,6 +366,9 @@ gst_video_convolve_set_property (GObject * object, guint id,
     case KIND_ROW:
     case KIND_COLUMN:
       set_matrix (self, property, value);
+      break;
+    case KIND_ROIS:
+      set_rois (self, property, value);
       break;
     case KIND_STATS:
     case KIND_PLAN:
@@ -407,6 +444,12 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
     case KIND_LOCATION:
       g_value_set_string (value, self->kernel_location);
       break;
+    case KIND_STRING:
+      g_value_set_string (value, AT (gchar *, pending, property));
+      break;
+    case KIND_ROIS:
+      gst_video_convolve_rois_to_value (pending->rois, value);
+      break;
     case KIND_STATS:
       g_value_take_boxed (value, make_stats (self));
       break;
@@ -418,87 +461,6 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
       break;
   }
   GST_OBJECT_UNLOCK (self);
-}
-
-/* ---- presets ---- */
-
-static void
-apply_weights (GstVideoConvolveValues * values,
-    const GstVideoConvolveChange * change)
-{
-  put_matrix (&values->settings.kernel, change->weights[0]);
-  put_matrix (&values->settings.kernel_x, change->weights[1]);
-  put_matrix (&values->settings.kernel_y, change->weights[2]);
-}
-
-/* With the object lock: the present weights as a change to them. */
-static GstVideoConvolveChange *
-keep_weights (GstVideoConvolve * self)
-{
-  GstVideoConvolveChange *kept =
-      gst_video_convolve_change_new (NULL, apply_weights);
-  const ConvolveSettings *settings = &self->pending.settings;
-
-  put_matrix (&kept->weights[0], settings->kernel);
-  put_matrix (&kept->weights[1], settings->kernel_x);
-  put_matrix (&kept->weights[2], settings->kernel_y);
-  return kept;
-}
-
-/* With the object lock. */
-static gboolean
-has_no_weights (GstVideoConvolve * self)
-{
-  const ConvolveSettings *settings = &self->pending.settings;
-
-  return settings->kernel == NULL && settings->kernel_x == NULL
-      && settings->kernel_y == NULL;
-}
-
-static gboolean (*default_load_preset) (GstPreset * preset, const gchar * name);
-
-/* A preset with weights replaces all weights: those it stored as empty must
- * not be left over from before. All of it takes effect at once. */
-static gboolean
-gst_video_convolve_load_preset (GstPreset * preset, const gchar * name)
-{
-  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (preset);
-  GstVideoConvolveChange *kept;
-  gchar *location;
-  gboolean ok, lost;
-
-  g_object_freeze_notify (G_OBJECT (self));
-  GST_OBJECT_LOCK (self);
-  kept = keep_weights (self);
-  location = g_steal_pointer (&self->kernel_location);
-  GST_OBJECT_UNLOCK (self);
-  gst_video_convolve_change (self,
-      gst_video_convolve_change_new (NULL, apply_weights));
-
-  ok = default_load_preset (preset, name);
-
-  GST_OBJECT_LOCK (self);
-  lost = has_no_weights (self) && (!ok
-      || self->pending.settings.filter != CONVOLVE_FILTER_CUSTOM);
-  if (lost && self->kernel_location == NULL)
-    self->kernel_location = g_steal_pointer (&location);
-  GST_OBJECT_UNLOCK (self);
-  if (lost)
-    gst_video_convolve_change (self, kept);
-  else
-    gst_video_convolve_change_free (kept);
-  g_object_thaw_notify (G_OBJECT (self));
-  g_free (location);
-  return ok;
-}
-
-void
-gst_video_convolve_preset_init (gpointer iface, gpointer data)
-{
-  GstPresetInterface *presets = iface;
-
-  default_load_preset = presets->load_preset;
-  presets->load_preset = gst_video_convolve_load_preset;
 }
 
 /* ---- class ---- */
@@ -538,6 +500,7 @@ make_spec (const Property * p, const GstVideoConvolveValues * defaults)
       return g_param_spec_flags (p->name, p->nick, p->blurb, p->type (),
           AT (guint, defaults, p), flags);
     case KIND_LOCATION:
+    case KIND_STRING:
       return g_param_spec_string (p->name, p->nick, p->blurb, NULL, flags);
     case KIND_STATS:
       return g_param_spec_boxed (p->name, p->nick, p->blurb,

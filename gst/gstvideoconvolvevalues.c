@@ -3,8 +3,8 @@
 
 /* Numbers come as whatever the text or the language binding made of them: int,
  * double, fraction. Text and booleans are no numbers. */
-static gboolean
-value_to_number (const GValue * value, gdouble * number)
+gboolean
+gst_video_convolve_value_to_number (const GValue * value, gdouble * number)
 {
   g_auto (GValue) as_double = G_VALUE_INIT;
   GType type = G_VALUE_TYPE (value);
@@ -36,7 +36,7 @@ append_row (GArray * weights, const GValue * row_value, guint row,
     const GValue *value = gst_value_array_get_value (row_value, i);
     gdouble number;
 
-    if (!value_to_number (value, &number)) {
+    if (!gst_video_convolve_value_to_number (value, &number)) {
       g_autofree gchar *content = g_strdup_value_contents (value);
 
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,

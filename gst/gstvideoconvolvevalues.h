@@ -8,6 +8,8 @@
 
 G_BEGIN_DECLS
 
+/* FALSE for what is no number. */
+gboolean gst_video_convolve_value_to_number (const GValue * value, gdouble * number);
 /* A matrix from an array of rows of numbers of any kind. Refuses what is empty, ragged, too large or not a number, and
  * names row and column. */
 ConvolveMatrix *gst_video_convolve_matrix_from_rows (const GValue * value, GError ** error);

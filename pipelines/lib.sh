@@ -180,6 +180,7 @@ quote_words () {
 #   @display   a window, or where there is no display (or HEADLESS is set) a sink that drops the frames; SINK names
 #              another sink
 # $PROGRESS is a label: the frames that pass `identity name=progress silent=false` are counted and shown with it.
+# $LAUNCHER is a program that takes such a line in place of gst-launch-1.0.
 # $COMMANDS is a file that gets the line as well. With $PRINT the line is printed and not run.
 launch () {
   for part in "$@"; do
@@ -226,6 +227,7 @@ launch () {
   elif [ -n "${PROGRESS:-}" ]; then
     python3 "$root/pipelines/progress.py" "$PROGRESS" gst-launch-1.0 -e "$@"
   else
-    gst-launch-1.0 -e "$@"
+    # shellcheck disable=SC2086
+    ${LAUNCHER:-gst-launch-1.0 -e} "$@"
   fi
 }

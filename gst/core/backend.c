@@ -167,9 +167,31 @@ check_apart (const ConvolvePlan * plan, const ConvolveFrame * in,
   return TRUE;
 }
 
+static gboolean
+check_regions (const ConvolvePlan * plan, const ConvolveRegions * regions,
+    GError ** error)
+{
+  gint width = GST_VIDEO_INFO_WIDTH (&plan->info);
+  gint height = GST_VIDEO_INFO_HEIGHT (&plan->info);
+
+  for (guint i = 0; regions != NULL && i < regions->n; i++) {
+    const ConvolveRect *r = &regions->rect[i];
+
+    if (convolve_rect_is_empty (r) || r->x0 < 0 || r->y0 < 0 || r->x1 > width
+        || r->y1 > height) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "region %u, from (%d, %d) to (%d, %d), is empty or not inside the "
+          "picture of %d x %d", i, r->x0, r->y0, r->x1, r->y1, width, height);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
 gboolean
-convolve_program_process (ConvolveProgram * program, const ConvolveFrame * in,
-    const ConvolveFrame * out, guint64 * job, GError ** error)
+convolve_program_process_regions (ConvolveProgram * program,
+    const ConvolveFrame * in, const ConvolveFrame * out,
+    const ConvolveRegions * regions, guint64 * job, GError ** error)
 {
   const ConvolveBackend *backend;
 
@@ -180,15 +202,23 @@ convolve_program_process (ConvolveProgram * program, const ConvolveFrame * in,
   }
   if (!check_frame (program->plan, in, "input", error)
       || !check_frame (program->plan, out, "output", error)
-      || !check_apart (program->plan, in, out, error))
+      || !check_apart (program->plan, in, out, error)
+      || !check_regions (program->plan, regions, error))
     return FALSE;
 
   backend = program->device->backend;
-  if (!backend->process (program, in, out, job, error)) {
+  if (!backend->process (program, in, out, regions, job, error)) {
     ensure_error (error, backend, "filter a frame");
     return FALSE;
   }
   return TRUE;
+}
+
+gboolean
+convolve_program_process (ConvolveProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, guint64 * job, GError ** error)
+{
+  return convolve_program_process_regions (program, in, out, NULL, job, error);
 }
 
 gboolean
@@ -204,6 +234,13 @@ convolve_device_wait (ConvolveDevice * device, guint64 job, GError ** error)
     return FALSE;
   }
   return TRUE;
+}
+
+void
+convolve_device_cancel (ConvolveDevice * device, gboolean cancel)
+{
+  if (device != NULL && device->backend->cancel != NULL)
+    device->backend->cancel (device, cancel);
 }
 
 void

@@ -5,11 +5,12 @@
  * A program may be released once no job of it is outstanding; several programs of a device may live at a time (a new
  * plan takes over at a frame boundary while frames of the old one are in flight). All calls on one device come from
  * one thread at a time, but not always from the same one; host memory may be freed from any thread at any time, also
- * after close. */
+ * after close, and cancel may be called from any thread while the device is open. */
 #pragma once
 
 #include "frame.h"
 #include "plan.h"
+#include "region.h"
 
 G_BEGIN_DECLS
 
@@ -42,9 +43,10 @@ struct _ConvolveBackend {
   ConvolveProgram *(*prepare) (ConvolveDevice * device, ConvolvePlan * plan, GError ** error);
   /* Starts one frame: out = filter (in). The two never overlap. May return before the work is done; never waits for
    * earlier jobs unless frames_in_flight of them are outstanding. *job names it for wait. Writes every sample of out
-   * and nothing else. */
-  gboolean (*process) (ConvolveProgram * program, const ConvolveFrame * in, const ConvolveFrame * out, guint64 * job,
-      GError ** error);
+   * and nothing else. regions: samples outside them are those of in, and the work is about as much less as they are
+   * smaller; NULL is the whole frame. They are not looked at any more after process returned. */
+  gboolean (*process) (ConvolveProgram * program, const ConvolveFrame * in, const ConvolveFrame * out,
+      const ConvolveRegions * regions, guint64 * job, GError ** error);
   /* Blocks until job is done. FALSE: its output is not to be used. */
   gboolean (*wait) (ConvolveDevice * device, guint64 job, GError ** error);
   void (*release) (ConvolveProgram * program);
@@ -60,6 +62,10 @@ struct _ConvolveBackend {
    * needs; it is released with the memory. From any thread, also while another one is in process or wait. */
   gpointer (*host_alloc) (ConvolveDevice * device, gsize size, gpointer * owner, GError ** error);
   void (*host_free) (gpointer owner, gpointer memory);
+
+  /* Optional: from now on, until it is called with FALSE, process and wait come back soon, frames that are not finished
+   * with CONVOLVE_ERROR_CANCELLED. From any thread, also while another one is in process or wait. */
+  void (*cancel) (ConvolveDevice * device, gboolean cancel);
 };
 
 struct _ConvolveDevice {
@@ -84,7 +90,12 @@ void convolve_program_free (ConvolveProgram * program);
 /* Refuses frames without a needed plane or with a stride smaller than a row. */
 gboolean convolve_program_process (ConvolveProgram * program, const ConvolveFrame * in, const ConvolveFrame * out,
     guint64 * job, GError ** error);
+/* The same for a part of the frame; regions may be NULL. Refuses rectangles that are empty or outside the picture. */
+gboolean convolve_program_process_regions (ConvolveProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job, GError ** error);
 gboolean convolve_device_wait (ConvolveDevice * device, guint64 job, GError ** error);
+/* Does nothing where the backend cannot, or device is NULL. */
+void convolve_device_cancel (ConvolveDevice * device, gboolean cancel);
 void convolve_device_get_stats (ConvolveDevice * device, ConvolveStats * stats);
 
 G_END_DECLS

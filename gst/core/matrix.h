@@ -25,6 +25,7 @@ typedef enum {
   CONVOLVE_ERROR_NO_MEMORY,     /* memory ran out; a retry may work */
   CONVOLVE_ERROR_FAILED,        /* work failed, the device may still be usable */
   CONVOLVE_ERROR_LOST,          /* the device or its context is lost for this process */
+  CONVOLVE_ERROR_CANCELLED,     /* somebody asked to end the work early */
 } ConvolveError;
 
 typedef struct _ConvolveMatrix ConvolveMatrix;

@@ -5,6 +5,7 @@
 #include "core/backend.h"
 
 #include "engine.h"
+#include "parts.h"
 #include "pool.h"
 
 #define MAX_THREADS 256
@@ -17,22 +18,22 @@ typedef struct
   CpuPool *pool;
   gchar *name;
   ConvolveStats stats;
+  gint cancelled;               /* atomic */
 } CpuDevice;
 
 typedef struct
 {
   ConvolveProgram program;
-  guint n_steps;
-  CpuStep **step;
-  guint n_levels;
+  CpuParts parts;
   guint8 *memory;               /* memory_bytes for each thread */
   gsize memory_bytes;
+  guint n_memories;             /* threads that have some */
   gpointer allocation;
   guint64 frame_bytes;
 
   /* The frame in work. */
   guint level;
-  const ConvolveFrame *in, *out;
+  CpuJob job;
 } CpuProgram;
 
 static gboolean
@@ -78,44 +79,66 @@ cpu_release (ConvolveProgram * program)
 {
   CpuProgram *self = (CpuProgram *) program;
 
-  for (guint i = 0; i < self->n_steps; i++)
-    convolve_cpu_step_free (self->step[i]);
-  g_free (self->step);
+  for (guint i = 0; i < program->plan->n_passes; i++) {
+    g_clear_pointer (&self->parts.step[i], convolve_cpu_step_free);
+    g_clear_pointer (&self->parts.copy[i], convolve_cpu_step_free);
+  }
+  g_free (self->parts.step);
+  g_free (self->parts.copy);
+  convolve_cpu_parts_clear (&self->parts);
   g_free (self->allocation);
   convolve_plan_unref (program->plan);
   g_free (self);
 }
 
-static guint
-count_items (const CpuProgram * self, guint level)
-{
-  guint n = 0;
-
-  for (guint i = 0; i < self->n_steps; i++)
-    if (level < self->step[i]->n_levels)
-      n += convolve_cpu_step_items (self->step[i]);
-  return n;
-}
-
-/* Memory for as many threads as can be at work. */
+/* Memory for as many threads as can be at work on so many pieces. */
 static gboolean
-allocate_memory (CpuProgram * self, guint n_threads, GError ** error)
+ensure_memory (CpuProgram * self, guint n_pieces, GError ** error)
 {
-  gsize bytes = 0;
+  guint n = MIN (self->parts.n_threads, n_pieces);
 
-  for (guint i = 0; i < self->n_steps; i++)
-    bytes = MAX (bytes, self->step[i]->memory.size);
-  n_threads = MIN (n_threads, count_items (self, 0));
-  self->memory_bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT;
-  self->allocation = g_try_malloc0 (self->memory_bytes * n_threads + ALIGNMENT);
+  if (n <= self->n_memories)
+    return TRUE;
+  g_free (self->allocation);
+  self->n_memories = 0;
+  self->allocation = g_try_malloc0_n (n + 1, self->memory_bytes);
   if (self->allocation == NULL) {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY,
         "there is not enough memory for %u threads with %" G_GSIZE_FORMAT
-        " bytes each", n_threads, self->memory_bytes);
+        " bytes each", n, self->memory_bytes);
     return FALSE;
   }
+  self->n_memories = n;
   self->memory = (guint8 *) (((guintptr) self->allocation + ALIGNMENT - 1)
       / ALIGNMENT * ALIGNMENT);
+  return TRUE;
+}
+
+static gboolean
+make_steps (CpuProgram * self, const CpuIsa * isa, GError ** error)
+{
+  CpuParts *parts = &self->parts;
+  gsize bytes = 0;
+
+  for (; parts->n_steps < parts->plan->n_passes; parts->n_steps++) {
+    const ConvolvePass *pass = &parts->plan->pass[parts->n_steps];
+    CpuStep *step = convolve_cpu_step_new (pass, isa, parts->n_threads, error);
+    CpuStep *copy = NULL;
+
+    if (step != NULL)
+      copy = convolve_cpu_step_new_copy (pass, isa, parts->n_threads, error);
+    parts->step[parts->n_steps] = step;
+    parts->copy[parts->n_steps] = copy;
+    if (copy == NULL)
+      return FALSE;
+    parts->n_levels = MAX (parts->n_levels, step->n_levels);
+    bytes = MAX (bytes, MAX (step->memory.size, copy->memory.size));
+  }
+  for (guint i = 0; i < parts->n_steps; i++) {
+    convolve_cpu_step_link_alpha (parts->step[i], parts->step, parts->n_steps);
+    parts->whole_levels |= parts->step[i]->alpha_step != NULL;
+  }
+  self->memory_bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT;
   return TRUE;
 }
 
@@ -135,31 +158,25 @@ static ConvolveProgram *
 cpu_prepare (ConvolveDevice * device, ConvolvePlan * plan, GError ** error)
 {
   CpuDevice *cpu = (CpuDevice *) device;
-  guint n_threads = convolve_cpu_pool_threads (cpu->pool);
   CpuProgram *self = g_new0 (CpuProgram, 1);
+  CpuParts *parts = &self->parts;
 
   self->program.device = device;
   self->program.plan = convolve_plan_ref (plan);
-  self->step = g_new0 (CpuStep *, plan->n_passes);
-  for (guint i = 0; i < plan->n_passes; i++) {
-    CpuStep *step = convolve_cpu_step_new (&plan->pass[i], cpu->isa,
-        n_threads, error);
-
-    if (step == NULL) {
-      cpu_release (&self->program);
-      return NULL;
-    }
-    self->step[self->n_steps++] = step;
-    self->n_levels = MAX (self->n_levels, step->n_levels);
+  convolve_cpu_parts_init (parts);
+  parts->plan = plan;
+  parts->n_threads = convolve_cpu_pool_threads (cpu->pool);
+  parts->step = g_new0 (CpuStep *, plan->n_passes);
+  parts->copy = g_new0 (CpuStep *, plan->n_passes);
+  for (guint i = 0; i < plan->n_passes; i++)
     self->frame_bytes += pass_bytes (&plan->pass[i]);
+  if (make_steps (self, cpu->isa, error)) {
+    convolve_cpu_parts_list (parts, NULL, 0);
+    if (ensure_memory (self, parts->part->len, error))
+      return &self->program;
   }
-  for (guint i = 0; i < self->n_steps; i++)
-    convolve_cpu_step_link_alpha (self->step[i], self->step, self->n_steps);
-  if (!allocate_memory (self, n_threads, error)) {
-    cpu_release (&self->program);
-    return NULL;
-  }
-  return &self->program;
+  cpu_release (&self->program);
+  return NULL;
 }
 
 static gchar *
@@ -168,8 +185,8 @@ cpu_describe (ConvolveProgram * program)
   CpuProgram *self = (CpuProgram *) program;
   GString *string = g_string_new (NULL);
 
-  for (guint i = 0; i < self->n_steps; i++) {
-    g_autofree gchar *line = convolve_cpu_step_describe (self->step[i]);
+  for (guint i = 0; i < self->parts.n_steps; i++) {
+    g_autofree gchar *line = convolve_cpu_step_describe (self->parts.step[i]);
 
     g_string_append_printf (string, "%s%s", i > 0 ? "\n" : "", line);
   }
@@ -178,45 +195,53 @@ cpu_describe (ConvolveProgram * program)
 
 /* ---- frames ---- */
 
-/* Item of the level's items of all steps, one after the other. */
 static void
-run_item (gpointer data, guint item, guint thread)
+run_part (gpointer data, guint item, guint thread)
 {
   CpuProgram *self = data;
-  guint i = 0;
+  const CpuPart *part = &g_array_index (self->parts.part, CpuPart, item);
 
-  for (;; i++) {
-    guint n = self->level < self->step[i]->n_levels ?
-        convolve_cpu_step_items (self->step[i]) : 0;
+  convolve_cpu_engine_run (part->step, self->level, &part->rect, &self->job,
+      self->memory + thread * self->memory_bytes);
+}
 
-    if (item < n)
-      break;
-    item -= n;
-  }
-  convolve_cpu_engine_run (self->step[i], self->level, item, self->in,
-      self->out, self->memory + thread * self->memory_bytes);
+static gboolean
+check_frames (const ConvolveFrame * in, const ConvolveFrame * out,
+    GError ** error)
+{
+  if (in->memory != CONVOLVE_MEMORY_DEVICE
+      && out->memory != CONVOLVE_MEMORY_DEVICE)
+    return TRUE;
+  g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+      "the CPU backend cannot reach device memory");
+  return FALSE;
 }
 
 static gboolean
 cpu_process (ConvolveProgram * program, const ConvolveFrame * in,
-    const ConvolveFrame * out, guint64 * job, GError ** error)
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
 {
   CpuProgram *self = (CpuProgram *) program;
   CpuDevice *cpu = (CpuDevice *) program->device;
   gint64 start = g_get_monotonic_time ();
 
-  if (in->memory == CONVOLVE_MEMORY_DEVICE
-      || out->memory == CONVOLVE_MEMORY_DEVICE) {
-    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
-        "the CPU backend cannot reach device memory");
+  if (!check_frames (in, out, error))
+    return FALSE;
+  self->job = (CpuJob) {
+  in, out, &cpu->cancelled};
+  /* Each iteration reads the whole of the one before. */
+  for (self->level = 0; self->level < self->parts.n_levels; self->level++) {
+    convolve_cpu_parts_list (&self->parts, regions, self->level);
+    if (!ensure_memory (self, self->parts.part->len, error))
+      return FALSE;
+    convolve_cpu_pool_run (cpu->pool, run_part, self, self->parts.part->len);
+  }
+  if (g_atomic_int_get (&cpu->cancelled)) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_CANCELLED,
+        "the frame was cancelled");
     return FALSE;
   }
-  self->in = in;
-  self->out = out;
-  /* Each iteration reads the whole of the one before. */
-  for (self->level = 0; self->level < self->n_levels; self->level++)
-    convolve_cpu_pool_run (cpu->pool, run_item, self,
-        count_items (self, self->level));
 
   cpu->stats.frames++;
   cpu->stats.bytes_in += self->frame_bytes;
@@ -225,6 +250,12 @@ cpu_process (ConvolveProgram * program, const ConvolveFrame * in,
   cpu->stats.kernel_ns += cpu->stats.last_ns;
   *job = cpu->stats.frames;
   return TRUE;
+}
+
+static void
+cpu_cancel (ConvolveDevice * device, gboolean cancel)
+{
+  g_atomic_int_set (&((CpuDevice *) device)->cancelled, cancel);
 }
 
 static gboolean
@@ -260,6 +291,7 @@ convolve_backend_cpu (void)
     .get_stats = cpu_get_stats,
     .describe = cpu_describe,
     .device_name = cpu_device_name,
+    .cancel = cpu_cancel,
   };
 
   return &backend;

@@ -13,6 +13,14 @@ at (const CpuPiece * piece, gsize place)
   return piece->memory + place;
 }
 
+/* Asked as often as some milliseconds of work are done: a frame of thousands of
+ * taps a pixel takes minutes. */
+static inline gboolean
+is_cancelled (const CpuPiece * piece)
+{
+  return g_atomic_int_get (piece->cancelled);
+}
+
 /* ---- the ring ---- */
 
 static inline guint8 *
@@ -75,7 +83,7 @@ slot_of (const CpuPiece * piece, gint y)
 static void
 advance (const CpuPiece * piece, gint * next, gint last)
 {
-  for (; *next <= last; (*next)++)
+  for (; *next <= last && !is_cancelled (piece); (*next)++)
     fill_slot (piece, *next, slot_of (piece, *next));
 }
 
@@ -84,7 +92,7 @@ fill_whole (const CpuPiece * piece)
 {
   const ConvolvePass *pass = piece->step->pass;
 
-  for (gint y = 0; y < pass->height; y++)
+  for (gint y = 0; y < pass->height && !is_cancelled (piece); y++)
     fill_slot (piece, y, y);
   if (pass->border == CONVOLVE_BORDER_CONSTANT)
     fill_slot (piece, -1, pass->height);
@@ -131,6 +139,8 @@ sum_term (const CpuPiece * piece, const CpuTerm * term, gint y,
     CpuTaps taps;
 
     if (term->streamed && group->row != loaded) {
+      if (is_cancelled (piece))
+        return;
       loaded = group->row;
       convolve_cpu_piece_load_window_row (piece, first + (gint) loaded,
           at (piece, step->memory.padded));
@@ -279,7 +289,7 @@ run_filter (CpuPiece * piece)
       wanted = straight;
     if (wanted != piece->step)
       start (piece, wanted, from, &next);
-    for (gint y = from; y < end; y += 2) {
+    for (gint y = from; y < end && !is_cancelled (piece); y += 2) {
       if (has_ring (wanted) && !wanted->whole)
         advance (piece, &next, MIN (y + 1, piece->y1 - 1)
             + (gint) wanted->below);
@@ -306,24 +316,25 @@ run_copy (const CpuPiece * piece)
 }
 
 void
-convolve_cpu_engine_run (const CpuStep * step, guint level, guint item,
-    const ConvolveFrame * in, const ConvolveFrame * out, guint8 * memory)
+convolve_cpu_engine_run (const CpuStep * step, guint level,
+    const ConvolveRect * part, const CpuJob * job, guint8 * memory)
 {
-  const ConvolvePass *pass = step->pass;
-  guint strip = item % step->n_strips, band = item / step->n_strips;
   CpuPiece piece = {
     .step = step,
     .level = level,
-    .in = in,
-    .out = out,
+    .in = job->in,
+    .out = job->out,
     .memory = memory,
+    .x0 = part->x0,
+    .x1 = part->x1,
+    .y0 = part->y0,
+    .y1 = part->y1,
     .even.value = -1,
+    .cancelled = job->cancelled,
   };
 
-  piece.x0 = strip * step->strip;
-  piece.x1 = MIN (piece.x0 + (gint) step->strip, pass->width);
-  piece.y0 = band * step->band;
-  piece.y1 = MIN (piece.y0 + (gint) step->band, pass->height);
+  if (is_cancelled (&piece))
+    return;
   if (step->n_terms > 0)
     run_filter (&piece);
   else

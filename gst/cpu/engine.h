@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/frame.h"
+#include "core/region.h"
 
 #include "step.h"
 
@@ -24,11 +25,19 @@ typedef struct {
   guint8 *memory;               /* step->memory.size bytes */
   gint x0, x1, y0, y1;          /* what is to be written */
   CpuEven even;
+  const gint *cancelled;        /* atomic: when set, the rest need not be made */
 } CpuPiece;
 
-/* memory: step->memory.size bytes of this thread alone, aligned to cache lines. */
-void convolve_cpu_engine_run (const CpuStep * step, guint level, guint item, const ConvolveFrame * in,
-    const ConvolveFrame * out, guint8 * memory);
+/* What pieces of a frame have in common. */
+typedef struct {
+  const ConvolveFrame *in, *out;
+  const gint *cancelled;
+} CpuJob;
+
+/* part: of the pass's picture, at most step->strip wide. memory: step->memory.size bytes of this thread alone, aligned
+ * to cache lines. */
+void convolve_cpu_engine_run (const CpuStep * step, guint level, const ConvolveRect * part, const CpuJob * job,
+    guint8 * memory);
 
 /* rows.c */
 

@@ -86,68 +86,66 @@ choose_strip (CpuStep * step)
     least = MAX (1, MIN (least, CPU_PATTERN / step->sum_lanes));
 
   strip = CLAMP (widest_strip (step, CACHE_BYTES), least, width);
-  step->strip = (guint) strip;
+  step->cut.strip = (guint) strip;
 }
 
 /* Full steps of the kernels, and strips of equal width. */
 static void
-set_strip (CpuStep * step, guint strip)
+cut_strips (CpuCut * cut, guint width, guint strip)
 {
-  guint width = step->pass->width, unit = CPU_PATTERN;
+  guint unit = CPU_PATTERN;
 
   strip = CLAMP (strip, 1, width);
-  step->n_strips = (width + strip - 1) / strip;
-  strip = (width + step->n_strips - 1) / step->n_strips;
+  cut->n_strips = (width + strip - 1) / strip;
+  strip = (width + cut->n_strips - 1) / cut->n_strips;
   if (strip > unit)
     strip = (strip + unit - 1) / unit * unit;
-  step->strip = MIN (strip, width);
-  step->n_strips = (width + step->strip - 1) / step->strip;
+  cut->strip = MIN (strip, width);
+  cut->n_strips = (width + cut->strip - 1) / cut->strip;
 }
 
 static void
-set_bands (CpuStep * step, guint n)
+cut_bands (CpuCut * cut, guint height, guint n)
 {
-  guint height = step->pass->height;
   guint band = (height + n - 1) / n;
 
-  step->band = MIN ((band + 1) & ~1u, height);  /* rows go in pairs */
-  step->n_bands = (height + step->band - 1) / step->band;
+  cut->band = MIN ((band + 1) & ~1u, height);   /* rows go in pairs */
+  cut->n_bands = (height + cut->band - 1) / cut->band;
 }
 
 /* Bands cost the rows of a window each, strips only the loading of borders. */
-static void
-cut (CpuStep * step, guint n_threads)
+CpuCut
+convolve_cpu_step_cut (const CpuStep * step, guint width, guint height,
+    guint n_threads)
 {
-  guint height = step->pass->height, width = step->pass->width;
   guint window = step->above + step->below + 1;
   guint wanted = n_threads > 1 ? n_threads * PIECES_A_THREAD : 1;
   guint most = step->whole ? 1 : MAX (1, height / MAX (4 * window, MIN_BAND));
   guint n_bands = MIN (wanted, most);
+  CpuCut cut;
 
-  set_strip (step, step->strip);
-  if (n_bands * step->n_strips < n_threads) {
+  cut_strips (&cut, width, step->cut.strip);
+  if (n_bands * cut.n_strips < n_threads) {
     guint strip = width * (guint64) n_bands / n_threads + 1;
 
-    set_strip (step, MIN (step->strip, MAX (strip, MIN_STRIP / 4)));
+    cut_strips (&cut, width, MIN (cut.strip, MAX (strip, MIN_STRIP / 4)));
   }
-  set_bands (step, n_bands);
+  cut_bands (&cut, height, n_bands);
+  return cut;
 }
 
 static void
 cut_like (CpuStep * step, const CpuStep * like)
 {
-  choose_streamed (step, like->strip);
-  step->strip = like->strip;
-  step->n_strips = like->n_strips;
-  step->band = like->band;
-  step->n_bands = like->n_bands;
+  choose_streamed (step, like->cut.strip);
+  step->cut = like->cut;
 }
 
 static void
 place_rings (CpuStep * step)
 {
   CpuMemory *memory = &step->memory;
-  gsize padded = (gsize) step->strip + step->left + step->right;
+  gsize padded = (gsize) step->cut.strip + step->left + step->right;
   gsize real = step->kernels->real_bytes, shared = 0;
   gboolean have_shared = FALSE;
 
@@ -156,7 +154,7 @@ place_rings (CpuStep * step)
 
     if (term->streamed)
       continue;
-    term->ring_pitch = pitch ((term->separable ? step->strip : padded)
+    term->ring_pitch = pitch ((term->separable ? step->cut.strip : padded)
         * step->sum_lanes, real);
     if (!term->separable && have_shared) {
       term->ring = shared;
@@ -174,11 +172,11 @@ static void
 place_rows (CpuStep * step)
 {
   CpuMemory *memory = &step->memory;
-  gsize padded = (gsize) step->strip + step->left + step->right;
+  gsize padded = (gsize) step->cut.strip + step->left + step->right;
   gsize real = step->kernels->real_bytes;
-  gsize sums = pitch ((gsize) step->strip * step->sum_lanes, real);
-  gsize results = pitch ((gsize) step->strip * step->lanes, real);
-  gsize words = pitch ((gsize) step->strip * step->lanes, 2);
+  gsize sums = pitch ((gsize) step->cut.strip * step->sum_lanes, real);
+  gsize results = pitch ((gsize) step->cut.strip * step->lanes, real);
+  gsize words = pitch ((gsize) step->cut.strip * step->lanes, 2);
 
   memory->index = place (memory,
       ((gsize) step->left + step->right) * sizeof (gint));
@@ -219,7 +217,8 @@ convolve_cpu_step_init_layout (CpuStep * step, guint n_threads,
     cut_like (step, like);
   } else {
     choose_strip (step);
-    cut (step, n_threads);
+    step->cut = convolve_cpu_step_cut (step, step->pass->width, height,
+        n_threads);
   }
   place_rings (step);
   place_rows (step);

@@ -324,6 +324,17 @@ init_twin (CpuStep * step, guint n_threads)
   return TRUE;
 }
 
+/* Gives step back, or its error. */
+static CpuStep *
+check_memory (CpuStep * step, const ConvolvePass * pass, GError ** error)
+{
+  if (step == NULL)
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY,
+        "there is not enough memory to filter a plane of %d x %d pixels",
+        pass->width, pass->height);
+  return step;
+}
+
 CpuStep *
 convolve_cpu_step_new (const ConvolvePass * pass, const CpuIsa * isa,
     guint n_threads, GError ** error)
@@ -332,11 +343,27 @@ convolve_cpu_step_new (const ConvolvePass * pass, const CpuIsa * isa,
 
   if (step != NULL && wants_twin (step) && !init_twin (step, n_threads))
     g_clear_pointer (&step, convolve_cpu_step_free);
-  if (step == NULL)
-    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY,
-        "there is not enough memory to filter a plane of %d x %d pixels",
-        pass->width, pass->height);
-  return step;
+  return check_memory (step, pass, error);
+}
+
+CpuStep *
+convolve_cpu_step_new_copy (const ConvolvePass * pass, const CpuIsa * isa,
+    guint n_threads, GError ** error)
+{
+  ConvolvePass *copy = g_new (ConvolvePass, 1);
+  CpuStep *step;
+
+  *copy = *pass;
+  copy->operation = NULL;
+  copy->alpha.weighted = FALSE;
+  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
+    copy->component[c].action = CONVOLVE_ACTION_COPY;
+  step = step_new (copy, isa, n_threads, NULL);
+  if (step != NULL)
+    step->own_pass = copy;
+  else
+    g_free (copy);
+  return check_memory (step, pass, error);
 }
 
 void
@@ -417,8 +444,8 @@ convolve_cpu_step_describe (const CpuStep * step)
     g_string_append (string, operation);
     describe_rows (step, string);
   }
-  g_string_append_printf (string, ", %u x %u pieces", step->n_strips,
-      step->n_bands);
+  g_string_append_printf (string, ", %u x %u pieces", step->cut.n_strips,
+      step->cut.n_bands);
   if (step->n_levels > 1)
     g_string_append_printf (string, ", %u times", step->n_levels);
   return g_string_free (string, FALSE);

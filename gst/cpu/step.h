@@ -54,6 +54,12 @@ typedef struct {
   gsize size;
 } CpuMemory;
 
+/* Into which pieces a picture, or a part of it, is cut. */
+typedef struct {
+  guint strip, n_strips;        /* pixels */
+  guint band, n_bands;          /* rows */
+} CpuCut;
+
 typedef struct _CpuStep CpuStep;
 
 struct _CpuStep {
@@ -94,8 +100,7 @@ struct _CpuStep {
 
   gboolean whole;               /* the ring holds every row of the picture, at its own number */
   guint slots;                  /* rows of the ring */
-  guint strip, n_strips;        /* pixels */
-  guint band, n_bands;          /* rows */
+  CpuCut cut;                   /* of the whole picture; no piece is wider */
   CpuMemory memory;
 
   void *picture[2];             /* between iterations: real, lanes */
@@ -104,6 +109,8 @@ struct _CpuStep {
 
 /* NULL with an error if memory runs out. The pass must outlive the step. */
 CpuStep *convolve_cpu_step_new (const ConvolvePass * pass, const CpuIsa * isa, guint n_threads, GError ** error);
+/* The step that copies all samples of a pass. */
+CpuStep *convolve_cpu_step_new_copy (const ConvolvePass * pass, const CpuIsa * isa, guint n_threads, GError ** error);
 void convolve_cpu_step_free (CpuStep * step);
 /* Finds the step whose result weighs this one's colours in later iterations. */
 void convolve_cpu_step_link_alpha (CpuStep * step, CpuStep * const *steps, guint n_steps);
@@ -121,11 +128,8 @@ gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatr
  * and lays out a thread's memory. FALSE if sizes overflow. */
 gboolean convolve_cpu_step_init_layout (CpuStep * step, guint n_threads, const CpuStep * like);
 
-static inline guint
-convolve_cpu_step_items (const CpuStep * step)
-{
-  return step->n_strips * step->n_bands;
-}
+/* How to cut a part of that size. */
+CpuCut convolve_cpu_step_cut (const CpuStep * step, guint width, guint height, guint n_threads);
 
 /* Stores a sample as the step's kernels have it. */
 static inline void

@@ -38,8 +38,8 @@ picture_filter (Picture * p)
   g_autoptr (GError) error = NULL;
 
   random_frame_seal (p->in);
-  runner_filter (device, &p->info, &p->settings, p->fields, p->in, p->out,
-      &error);
+  runner_filter (device, &p->info, &p->settings, p->fields, NULL, p->in,
+      p->out, &error);
   g_assert_no_error (error);
 }
 

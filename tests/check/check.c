@@ -18,7 +18,7 @@ static struct
   gchar *families_are;
   gint64 only;
   gint repeat, max_failures;
-  gboolean verbose;
+  gboolean verbose, regions;
 } options = {.only = -1,.repeat = 1,.max_failures = 5 };
 
 /* *INDENT-OFF* */
@@ -45,6 +45,8 @@ static const GOptionEntry entries[] = {
       "stop after that many", "N"},
   {"families-are", 0, 0, G_OPTION_ARG_STRING, &options.families_are,
       "only check that these (parted by commas) are all families", "LIST"},
+  {"regions", 0, 0, G_OPTION_ARG_NONE, &options.regions,
+      "regions in every case, not in some", NULL},
   {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
       "print each case", NULL},
   {NULL}
@@ -99,6 +101,9 @@ check_families (void)
 
 /* ---- one case ---- */
 
+/* More than are exact. */
+#define MAX_REGIONS 300
+
 typedef struct
 {
   guint64 number;
@@ -109,6 +114,9 @@ typedef struct
   Fill fill;
   DrawnAlpha alpha;
   gboolean spoil;
+  gboolean has_regions, outside;
+  RefRect rects[MAX_REGIONS];
+  guint n_rects;
 } Case;
 
 #define N_DEVICES 2
@@ -167,6 +175,24 @@ print_case (const Case * c, guint64 seed)
       c->spoil ? " spoiled" : "", alphas[c->alpha], options.backend, seed,
       c->number, options.size ? " --size " : "",
       options.size ? options.size : "");
+  if (c->has_regions)
+    g_print ("  %s %u regions:", c->outside ? "outside" : "inside", c->n_rects);
+  for (guint i = 0; c->has_regions && i < MIN (c->n_rects, 8); i++)
+    g_print (" %" G_GINT64_FORMAT ",%" G_GINT64_FORMAT " %" G_GINT64_FORMAT
+        "x%" G_GINT64_FORMAT, c->rects[i].x, c->rects[i].y, c->rects[i].width,
+        c->rects[i].height);
+  if (c->has_regions)
+    g_print ("\n");
+}
+
+static void
+mask_reference (const Case * c, const RandomFrame * in, Reference * reference)
+{
+  g_autofree guint8 *mask = ref_mask_new (&c->info, c->rects, c->n_rects,
+      c->fields, c->outside);
+
+  reference_apply_mask (reference, mask, &c->info, in->frame.data,
+      in->frame.stride);
 }
 
 static gboolean
@@ -176,6 +202,7 @@ run_case (const Case * c, guint64 seed, Random * random)
   RandomFrame *out = random_frame_new (&c->info, random, FALSE);
   g_autoptr (GError) error = NULL;
   g_autofree gchar *fault = NULL;
+  RunnerRegions where = { c->n_rects, c->rects, c->outside };
   gboolean ok;
 
   if (options.verbose)
@@ -183,11 +210,13 @@ run_case (const Case * c, guint64 seed, Random * random)
   fill_frame (c, in, random);
   random_frame_seal (in);
   ok = runner_filter (devices[c->device], &c->info, &c->settings, c->fields,
-      in, out, &error);
+      c->has_regions ? &where : NULL, in, out, &error);
   if (ok) {
     Reference *reference = reference_new (&c->info, in->frame.data,
         in->frame.stride, &c->settings, c->fields);
 
+    if (c->has_regions)
+      mask_reference (c, in, reference);
     ok = compare_frames (reference, in, out, &fault);
     reference_free (reference);
   } else {
@@ -227,6 +256,10 @@ draw_case (Case * c, Random * random, const ConvolveFormat * format,
   c->fill = random_below (random, N_FILLS);
   c->spoil = random_one_in (random, 3);
   c->alpha = draw_alpha (random, &c->info, options.size == NULL, &c->settings);
+  c->has_regions = random_one_in (random, 4) || options.regions;
+  c->outside = random_one_in (random, 3);
+  c->n_rects = draw_regions (random, c->info.width, c->info.height, c->rects,
+      MAX_REGIONS);
 }
 
 static gboolean

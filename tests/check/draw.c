@@ -247,3 +247,42 @@ draw_alpha_samples (Random * random, DrawnAlpha alpha, RandomFrame * frame)
   if (alpha == ALPHA_DOTTED)
     draw_dots (random, frame, width, height, max);
 }
+
+/* A side's begin and length along an axis of n pixels. */
+static void
+draw_side (Random * random, gint n, gint64 * begin, gint64 * length)
+{
+  static const gint64 far[] = { G_MININT64 / 2, G_MININT, -1000, G_MAXINT,
+    G_MAXUINT32, G_MAXINT64 / 2
+  };
+
+  *begin = (gint) random_below (random, n + 6) - 3;
+  *length = 1 + random_below (random, n + 3);
+  switch (random_below (random, 12)) {
+    case 0:
+      *length = 0;
+      break;
+    case 1:
+      *begin = far[random_below (random, G_N_ELEMENTS (far))];
+      break;
+    case 2:
+      *length = G_MAXUINT32;
+      break;
+    default:
+      /* Small ones most of all. */
+      *length = random_one_in (random, 3) ? *length : 1 + *length / 4;
+  }
+}
+
+guint
+draw_regions (Random * random, gint width, gint height, RefRect * rects,
+    guint most)
+{
+  guint n = random_below (random, random_one_in (random, 8) ? most + 1 : 5);
+
+  for (guint i = 0; i < n; i++) {
+    draw_side (random, width, &rects[i].x, &rects[i].width);
+    draw_side (random, height, &rects[i].y, &rects[i].height);
+  }
+  return n;
+}

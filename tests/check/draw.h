@@ -4,6 +4,7 @@
 
 #include "core/settings.h"
 #include "../lib/randomframe.h"
+#include "../lib/refregions.h"
 
 G_BEGIN_DECLS
 
@@ -24,5 +25,8 @@ DrawnAlpha draw_alpha (Random * random, GstVideoInfo * info, gboolean may_resize
 void draw_alpha_samples (Random * random, DrawnAlpha alpha, RandomFrame * frame);
 /* All of settings but filter and border, which are kept. Weights are sized for a picture of that size. */
 void draw_settings (Random * random, gint width, gint height, ConvolveSettings * settings);
+
+/* Fills rects with up to most regions of a picture of that size: they overlap, leave the picture, or are empty. */
+guint draw_regions (Random * random, gint width, gint height, RefRect * rects, guint most);
 
 G_END_DECLS

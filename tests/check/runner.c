@@ -46,9 +46,12 @@ runner_open (const gchar * name, guint n_threads, guint bands,
 
 gboolean
 runner_filter (ConvolveDevice * device, const GstVideoInfo * info,
-    const ConvolveSettings * settings, gboolean fields, const RandomFrame * in,
+    const ConvolveSettings * settings, gboolean fields,
+    const RunnerRegions * where, const RandomFrame * in,
     const RandomFrame * out, GError ** error)
 {
+  g_autoptr (GArray) rects = g_array_new (FALSE, FALSE, sizeof (ConvolveRect));
+  ConvolveRegions regions;
   g_autoptr (ConvolvePlan) plan =
       convolve_plan_new (info, settings, fields, error);
   ConvolveProgram *program;
@@ -60,8 +63,16 @@ runner_filter (ConvolveDevice * device, const GstVideoInfo * info,
   program = convolve_program_new (device, plan, error);
   if (program == NULL)
     return FALSE;
-  done = convolve_program_process (program, &in->frame, &out->frame, &job,
-      error) && convolve_device_wait (device, job, error);
+  for (guint i = 0; where != NULL && i < where->n; i++)
+    convolve_rects_add (rects, where->rect[i].x, where->rect[i].y,
+        where->rect[i].width, where->rect[i].height);
+  if (where != NULL)
+    convolve_plan_fit_rects (plan, rects, where->outside);
+  regions = (ConvolveRegions) {
+  rects->len, (const ConvolveRect *) rects->data};
+  done = convolve_program_process_regions (program, &in->frame, &out->frame,
+      where != NULL ? &regions : NULL, &job, error)
+      && convolve_device_wait (device, job, error);
   convolve_program_free (program);
   return done;
 }

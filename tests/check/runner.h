@@ -3,13 +3,22 @@
 #pragma once
 
 #include "../lib/randomframe.h"
+#include "../lib/refregions.h"
 #include "core/backend.h"
 
 G_BEGIN_DECLS
 
+typedef struct {
+  guint n;
+  const RefRect *rect;
+  gboolean outside;             /* they are what is not filtered */
+} RunnerRegions;
+
+
 /* TEST_PASSED with *device set, TEST_SKIPPED with the reason printed where the backend cannot run on this machine. */
 int runner_open (const gchar * backend, guint n_threads, guint bands, ConvolveDevice ** device);
+/* where: NULL is the whole frame. */
 gboolean runner_filter (ConvolveDevice * device, const GstVideoInfo * info, const ConvolveSettings * settings,
-    gboolean fields, const RandomFrame * in, const RandomFrame * out, GError ** error);
+    gboolean fields, const RunnerRegions * where, const RandomFrame * in, const RandomFrame * out, GError ** error);
 
 G_END_DECLS

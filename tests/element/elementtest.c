@@ -6,10 +6,18 @@
 GstHarness *
 element_harness (const gchar * launch, const gchar * caps)
 {
-  GstElement *element = gst_parse_launch (launch, NULL);
+  const gchar *more = g_getenv ("ELEMENT_TEST_PROPERTIES");
+  gchar *line;
+  GstElement *element;
   GstHarness *h;
 
-  fail_unless (element != NULL, "%s cannot be made", launch);
+  /* Right after the name: what launch says itself comes later and holds. */
+  fail_unless (g_str_has_prefix (launch, "videoconvolve"));
+  line = g_strdup_printf ("videoconvolve %s %s", more != NULL ? more : "",
+      launch + strlen ("videoconvolve"));
+  element = gst_parse_launch (line, NULL);
+  fail_unless (element != NULL, "%s cannot be made", line);
+  g_free (line);
   h = gst_harness_new_with_element (element, "sink", "src");
   gst_object_unref (element);
   if (caps != NULL)

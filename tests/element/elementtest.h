@@ -6,7 +6,8 @@
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
 
-/* A harness of launch's element ("videoconvolve filter=box") with an accepting sink and src caps set. */
+/* A harness of launch's element ("videoconvolve filter=box") with an accepting sink and src caps set. Properties in the
+ * environment's ELEMENT_TEST_PROPERTIES hold where launch does not name them. */
 GstHarness *element_harness (const gchar * launch, const gchar * caps);
 
 /* A buffer of size bytes, each of them value, with a timestamp of n frames at 25 a second. */

@@ -22,6 +22,8 @@ typedef struct
   {
     ConvolveProgram *program;
     ConvolveFrame in, out;
+    gboolean has_regions;
+    GArray *rects;              /* a copy: the caller's need not stay */
   } job[8];
 } FakeDevice;
 
@@ -69,6 +71,8 @@ fake_open (const ConvolveOpenOptions * options, GError ** error)
   fake = g_new0 (FakeDevice, 1);
   fake->cpu = cpu;
   fake->limit = options->frames_in_flight;
+  for (guint i = 0; i < 8; i++)
+    fake->job[i].rects = g_array_new (FALSE, FALSE, sizeof (ConvolveRect));
   return &fake->device;
 }
 
@@ -87,9 +91,34 @@ fake_prepare (ConvolveDevice * device, ConvolvePlan * plan, GError ** error)
   return &fake->program;
 }
 
+static void
+fake_keep_regions (FakeDevice * fake, guint i, const ConvolveRegions * regions)
+{
+  GArray *rects = fake->job[i].rects;
+
+  fake->job[i].has_regions = regions != NULL;
+  g_array_set_size (rects, 0);
+  if (regions != NULL && regions->n > 0)
+    g_array_append_vals (rects, regions->rect, regions->n);
+}
+
+static gboolean
+fake_run (FakeDevice * fake, guint i, GError ** error)
+{
+  const GArray *rects = fake->job[i].rects;
+  ConvolveRegions regions = { rects->len, (const ConvolveRect *) rects->data };
+  guint64 job;
+
+  return convolve_program_process_regions (((FakeProgram *)
+          fake->job[i].program)->cpu, &fake->job[i].in, &fake->job[i].out,
+      fake->job[i].has_regions ? &regions : NULL, &job, error)
+      && convolve_device_wait (fake->cpu, job, error);
+}
+
 static gboolean
 fake_process (ConvolveProgram * program, const ConvolveFrame * in,
-    const ConvolveFrame * out, guint64 * job, GError ** error)
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
 {
   FakeDevice *fake = (FakeDevice *) program->device;
   guint64 from = fails_from ("process:");
@@ -102,6 +131,7 @@ fake_process (ConvolveProgram * program, const ConvolveFrame * in,
   fake->job[fake->n_started % 8].program = program;
   fake->job[fake->n_started % 8].in = *in;
   fake->job[fake->n_started % 8].out = *out;
+  fake_keep_regions (fake, fake->n_started % 8, regions);
   *job = ++fake->n_started;
   return TRUE;
 }
@@ -114,14 +144,11 @@ fake_wait (ConvolveDevice * device, guint64 job, GError ** error)
 
   while (fake->n_done < job) {
     guint i = fake->n_done % 8;
-    guint64 cpu_job;
 
     fake->n_done++;
     if (from != 0 && fake->n_done >= from)
       continue;
-    if (!convolve_program_process (((FakeProgram *) fake->job[i].program)->cpu,
-            &fake->job[i].in, &fake->job[i].out, &cpu_job, error)
-        || !convolve_device_wait (fake->cpu, cpu_job, error))
+    if (!fake_run (fake, i, error))
       return FALSE;
   }
   if (from != 0 && job >= from)
@@ -145,7 +172,15 @@ fake_close (ConvolveDevice * device)
   /* All programs are gone, so nothing may be outstanding. */
   g_assert_cmpuint (fake->n_started, ==, fake->n_done);
   convolve_device_close (fake->cpu);
+  for (guint i = 0; i < 8; i++)
+    g_array_unref (fake->job[i].rects);
   g_free (fake);
+}
+
+static void
+fake_cancel (ConvolveDevice * device, gboolean cancel)
+{
+  convolve_device_cancel (((FakeDevice *) device)->cpu, cancel);
 }
 
 static void
@@ -202,6 +237,7 @@ convolve_backend_cuda (void)
     .device_name = fake_device_name,
     .host_alloc = fake_host_alloc,
     .host_free = fake_host_free,
+    .cancel = fake_cancel,
   };
 
   return &fake;

@@ -145,6 +145,53 @@ GST_START_TEST (test_no_times)
 
 GST_END_TEST;
 
+/* ---- what upstream is told ---- */
+
+/* Downstream takes crop metas. */
+static gboolean
+query_with_crop (GstPad * pad, GstObject * parent, GstQuery * query)
+{
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return gst_pad_query_default (pad, parent, query);
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
+  return TRUE;
+}
+
+static gboolean
+is_announced (GstHarness * h, GType api)
+{
+  GstCaps *caps = gst_pad_get_current_caps (h->srcpad);
+  GstQuery *query = gst_query_new_allocation (caps, FALSE);
+  gboolean found;
+
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  found = gst_query_find_allocation_meta (query, api, NULL);
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  return found;
+}
+
+/* A filter sees what lies beyond a crop's edge, so upstream has to cut itself,
+ * even where downstream would. What is passed through is downstream's to
+ * crop. */
+GST_START_TEST (test_crop_is_announced_if_honoured)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (elements); i++) {
+    GstHarness *h = element_harness (elements[i], GREY_CAPS);
+    gboolean passes = strstr (elements[i], "identity") != NULL;
+
+    gst_pad_set_query_function (h->sinkpad, query_with_crop);
+    assert_filled (filter_one (h, filled_buffer (32, 9, 0)), 9);
+    fail_unless (is_announced (h, GST_VIDEO_META_API_TYPE));
+    fail_unless_equals_int (is_announced (h, GST_VIDEO_CROP_META_API_TYPE),
+        passes);
+    gst_harness_teardown (h);
+  }
+}
+
+GST_END_TEST;
+
 static Suite *
 metas_suite (void)
 {
@@ -156,6 +203,7 @@ metas_suite (void)
   tcase_add_test (tc, test_video_meta_is_the_output_s_own);
   tcase_add_test (tc, test_flags_and_times);
   tcase_add_test (tc, test_no_times);
+  tcase_add_test (tc, test_crop_is_announced_if_honoured);
   return s;
 }
 

@@ -312,6 +312,8 @@ GST_START_TEST (test_every_property)
     {"channels", "Luma and grey+Alpha", FALSE}, {"alpha-mode", "weighted",
         FALSE},
     {"clamp", "nominal", FALSE}, {"fields", "field", FALSE},
+    {"roi-mode", "outside", FALSE}, {"roi-types", "face", FALSE},
+    {"rois", NULL, FALSE},
     {"iterations", "3", TRUE}, {"method", "direct", FALSE},
     {"cuda-device-id", "3", FALSE}, {"frames-in-flight", "5", FALSE},
     {"bands", "7", FALSE}, {"n-threads", "2", FALSE}, {"kernel", NULL, FALSE},

@@ -5,121 +5,11 @@
 
 #include <gmodule.h>
 #include <gst/app/gstappsink.h>
-#include <gst/check/gstcheck.h>
-#include <gst/video/video.h>
+
+#include "pipelinetest.h"
 
 #define N_FRAMES 4
 #define CUDA "video/x-raw(memory:CUDAMemory)"
-
-/* ---- running ---- */
-
-static void
-fail_on_error (GstElement * pipeline, const gchar * line)
-{
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-
-  if (message != NULL) {
-    GError *error;
-    gchar *debug;
-
-    gst_message_parse_error (message, &error, &debug);
-    fail ("%s: %s (%s)", line, error->message, debug);
-  }
-  gst_object_unref (bus);
-}
-
-/* The visible samples of a frame, plane by plane, row by row, no padding. */
-static void
-append_frame (GByteArray * bytes, GstSample * sample)
-{
-  GstVideoInfo info;
-  GstVideoFrame frame;
-
-  fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
-  fail_unless (gst_video_frame_map (&frame, &info,
-          gst_sample_get_buffer (sample), GST_MAP_READ));
-  for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES (&frame); p++) {
-    gint components[GST_VIDEO_MAX_COMPONENTS];
-    guint c, width, height;
-
-    gst_video_format_info_component (info.finfo, p, components);
-    c = components[0];
-    width = GST_VIDEO_FRAME_COMP_WIDTH (&frame, c) *
-        GST_VIDEO_FRAME_COMP_PSTRIDE (&frame, c);
-    height = GST_VIDEO_FRAME_COMP_HEIGHT (&frame, c);
-    for (guint y = 0; y < height; y++)
-      g_byte_array_append (bytes,
-          (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, p) +
-          y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p), width);
-  }
-  gst_video_frame_unmap (&frame);
-}
-
-/* All frames of a pipeline that ends in system memory. */
-static GByteArray *
-run (const gchar * format, ...)
-{
-  GByteArray *bytes = g_byte_array_new ();
-  GstElement *pipeline, *sink;
-  GError *error = NULL;
-  gchar *line, *whole;
-  GstSample *sample;
-  guint n = 0;
-  va_list args;
-
-  va_start (args, format);
-  line = g_strdup_vprintf (format, args);
-  va_end (args);
-  whole = g_strconcat (line, " ! appsink name=sink sync=false", NULL);
-  pipeline = gst_parse_launch (whole, &error);
-  fail_unless (pipeline != NULL && error == NULL, "%s: %s", line,
-      error ? error->message : "no pipeline");
-  sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  while ((sample = gst_app_sink_pull_sample (GST_APP_SINK (sink)))) {
-    append_frame (bytes, sample);
-    gst_sample_unref (sample);
-    n++;
-  }
-  fail_on_error (pipeline, line);
-  fail_unless (n > 0, "%s: no frame came out", line);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
-  g_free (whole);
-  g_free (line);
-  return bytes;
-}
-
-/* Samples of a and b differ by at most limit steps. word: bytes of a sample;
- * step: of one value in it (64 for ten bits in the upper ones of a word). */
-static void
-assert_close (const gchar * what, GByteArray * a, GByteArray * b, guint word,
-    guint step, guint limit)
-{
-  guint64 different = 0;
-  guint worst_at = 0;
-  gint worst = 0;
-
-  fail_unless_equals_int (a->len, b->len);
-  for (guint i = 0; i + word <= a->len; i += word) {
-    gint x = word == 1 ? a->data[i] : GST_READ_UINT16_LE (a->data + i);
-    gint y = word == 1 ? b->data[i] : GST_READ_UINT16_LE (b->data + i);
-
-    different += x != y;
-    if (ABS (x - y) > worst) {
-      worst = ABS (x - y);
-      worst_at = i / word;
-    }
-  }
-  fail_unless (worst <= (gint) (limit * step), "%s: sample %u is %d off", what,
-      worst_at, worst);
-  GST_INFO ("%s: %" G_GUINT64_FORMAT " of %u differ", what, different,
-      a->len / word);
-  g_byte_array_unref (a);
-  g_byte_array_unref (b);
-}
 
 static void
 assert_equal (const gchar * what, GByteArray * a, GByteArray * b)
@@ -129,16 +19,6 @@ assert_equal (const gchar * what, GByteArray * a, GByteArray * b)
 
 /* ---- tests ---- */
 
-static const struct
-{
-  const gchar *format;
-  guint word, step;
-} formats[] = {
-  {"NV12", 1, 1}, {"I420", 1, 1}, {"RGBA", 1, 1}, {"BGR", 1, 1},
-  {"YUY2", 1, 1}, {"P010_10LE", 2, 64}, {"I420_10LE", 2, 1}, {"Y444_16LE", 2,
-      1}, {"GBR", 1, 1},
-};
-
 static const gchar *filters[] = {
   "filter=gaussian sigma=2", "filter=sobel", "filter=sharpen border=mirror",
   "filter=disk radius=5 border=wrap", "filter=gaussian sigma=30 bands=3",
@@ -147,31 +27,10 @@ static const gchar *filters[] = {
 
 GST_START_TEST (test_memories_are_equal)
 {
-  const gchar *source = "videotestsrc num-buffers=%d pattern=zone-plate kx2=20 "
-      "ky2=20 kt=1 ! video/x-raw,format=%s,width=%d,height=%d";
-  const gchar *filter = filters[__i__ % G_N_ELEMENTS (filters)];
-
-  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
-    const gchar *format = formats[f].format;
-    /* Odd sizes where the test source and the copies around us are right. */
-    gchar *src = g_strdup_printf (source, N_FRAMES, format, 322 + 16 * __i__,
-        242);
-    GByteArray *host = run ("%s ! videoconvolve backend=cuda %s ! video/x-raw",
-        src, filter);
-
-    assert_equal ("up",
-        host, run ("%s ! cudaupload ! videoconvolve backend=cuda %s "
-            "! video/x-raw", src, filter));
-    assert_equal ("down",
-        host, run ("%s ! videoconvolve backend=cuda %s ! " CUDA
-            " ! cudadownload", src, filter));
-    assert_equal ("both",
-        host, run ("%s ! cudaupload ! videoconvolve backend=cuda %s ! " CUDA
-            " ! cudadownload", src, filter));
-    assert_close ("cpu", host, run ("%s ! videoconvolve backend=cpu %s "
-            "! video/x-raw", src, filter), formats[f].word, formats[f].step, 1);
-    g_free (src);
-  }
+  /* Sizes where the test source and the copies around us are right. */
+  for (guint f = 0; pipeline_formats[f].format != NULL; f++)
+    check_memories (&pipeline_formats[f], 322 + 16 * __i__, 242, N_FRAMES,
+        filters[__i__], FALSE);
 }
 
 GST_END_TEST;
@@ -201,10 +60,10 @@ GST_START_TEST (test_decoders)
       "video/x-raw,format=I420,width=640,height=360 ! %s ! %s ! " CUDA,
       encoder, decoder);
   assert_close (decoder,
-      run ("%s ! videoconvolve backend=cuda sigma=3 ! " CUDA
+      pipeline_run ("%s ! videoconvolve backend=cuda sigma=3 ! " CUDA
           " ! cudadownload", src),
-      run ("%s ! cudadownload ! videoconvolve backend=cpu sigma=3", src), 1, 1,
-      1);
+      pipeline_run ("%s ! cudadownload ! videoconvolve backend=cpu sigma=3",
+          src), 1, 1, 1);
   g_free (src);
 }
 
@@ -213,7 +72,7 @@ GST_END_TEST;
 static gpointer
 run_thread (gpointer line)
 {
-  return run ("%s", (const gchar *) line);
+  return pipeline_run ("%s", (const gchar *) line);
 }
 
 GST_START_TEST (test_two_instances)
@@ -231,7 +90,7 @@ GST_START_TEST (test_two_instances)
     GByteArray *alone[2];
 
     for (guint i = 0; i < 2; i++)
-      alone[i] = run ("%s", lines[i]);
+      alone[i] = pipeline_run ("%s", lines[i]);
     for (guint i = 0; i < 2; i++)
       threads[i] = g_thread_new ("run", run_thread, lines[i]);
     for (guint i = 0; i < 2; i++) {
@@ -320,7 +179,7 @@ GST_START_TEST (test_starts_and_stops)
   gsize before = 0, after;
 
   for (guint i = 0; i < 200; i++) {
-    g_byte_array_unref (run (line, 1 + i % 20));
+    g_byte_array_unref (pipeline_run (line, 1 + i % 20));
     if (i == 9)
       before = free_memory ();
   }

@@ -72,7 +72,7 @@ sample_fault (const RefComponent * c, gsize i, gdouble got, gdouble exact)
 {
   gdouble clamped, error;
 
-  if (c->exact)
+  if (c->exact || (c->copied != NULL && c->copied[i]))
     return got == exact ? -1 : FAULT_COPY;
   clamped = fmin (fmax (exact, c->lo), c->hi);
   error = fabs (got - clamped);

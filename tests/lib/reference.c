@@ -631,6 +631,7 @@ reference_free (Reference * reference)
     g_free (reference->component[i].value);
     g_free (reference->component[i].other);
     g_free (reference->component[i].flat);
+    g_free (reference->component[i].copied);
   }
   g_free (reference);
 }

@@ -15,6 +15,7 @@ typedef struct {
   gboolean exact;               /* copied or filled: value is the sample itself */
   gdouble *value;               /* the exact result, neither rounded nor clamped */
   gdouble *other;               /* a result that is right as well where the definition jumps; NaN: any is */
+  guint8 *copied;               /* 1 where value is the sample itself (refregions.h); NULL: nowhere */
   guint8 *flat;                 /* 1 where the sample sees one value only and must come out exact */
   gdouble lo, hi;               /* the clamp */
 } RefComponent;

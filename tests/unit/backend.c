@@ -46,7 +46,8 @@ fake_prepare (ConvolveDevice * device, ConvolvePlan * plan, GError ** error)
 
 static gboolean
 fake_process (ConvolveProgram * program, const ConvolveFrame * in,
-    const ConvolveFrame * out, guint64 * job, GError ** error)
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
 {
   *job = ++n_process;
   return works || fail (error);

@@ -128,7 +128,7 @@ lost_child (void)
   setting_init (&s);
   g_assert_true (convolve_program_process (s.program, &s.in->frame,
           &s.out->frame, &job, &error));
-  sim->fail_name ("cuEventSynchronize", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+  sim->fail_name ("cuEventQuery", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
   g_assert_false (convolve_device_wait (s.device, job, &error));
   g_assert_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_LOST);
   g_clear_error (&error);

@@ -1,36 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <gmodule.h>
-#include <stdlib.h>
-
 #include "cudatest.h"
-
-const Sim *
-cudatest_sim (void)
-{
-  static Sim sim;
-  GModule *module;
-  gpointer *doors[] = { (gpointer *) & sim.fail_at,
-    (gpointer *) & sim.fail_name, (gpointer *) & sim.calls,
-    (gpointer *) & sim.live, (gpointer *) & sim.depth,
-    (gpointer *) & sim.runs, (gpointer *) & sim.misuses
-  };
-  const gchar *const names[] = { "simcuda_fail_at", "simcuda_fail_name",
-    "simcuda_calls", "simcuda_live", "simcuda_depth", "simcuda_runs",
-    "simcuda_misuses"
-  };
-
-  if (sim.calls != NULL)
-    return &sim;
-  module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
-  for (guint i = 0; i < G_N_ELEMENTS (doors); i++) {
-    if (module == NULL || !g_module_symbol (module, names[i], doors[i])) {
-      g_printerr ("libcuda.so.1 is not the simulated driver: set "
-          "LD_LIBRARY_PATH to tests/lib/simcuda of the build\n");
-      exit (77);
-    }
-  }
-  return &sim;
-}
 
 ConvolvePlan *
 cudatest_plan (const gchar * format, gint width, gint height,

@@ -8,18 +8,7 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
-  SimcudaFailAt fail_at;
-  SimcudaFailName fail_name;
-  SimcudaCalls calls;
-  SimcudaLive live;
-  SimcudaDepth depth;
-  SimcudaRuns runs;
-  SimcudaMisuses misuses;
-} Sim;
-
-/* Opens it; exits with 77 where libcuda.so.1 is not the simulated one. */
-const Sim *cudatest_sim (void);
+#define cudatest_sim simcuda_doors
 
 ConvolvePlan *cudatest_plan (const gchar * format, gint width, gint height, const ConvolveSettings * settings);
 

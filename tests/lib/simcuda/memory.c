@@ -8,6 +8,7 @@
 #define GUARD 256
 
 GPtrArray *sim_memories;
+gsize sim_device_limit = G_MAXSIZE, sim_host_limit = G_MAXSIZE;
 
 SimMemory *
 sim_memory_at (guint64 address, gsize bytes)
@@ -43,6 +44,20 @@ sim_check_rows (const gchar * what, guint64 address, gint64 stride,
   return FALSE;
 }
 
+static gsize
+bytes_left (gboolean host)
+{
+  gsize left = host ? sim_host_limit : sim_device_limit;
+
+  for (guint i = 0; i < sim_memories->len; i++) {
+    const SimMemory *m = g_ptr_array_index (sim_memories, i);
+
+    if (m->host == host)
+      left -= MIN (left, m->size);
+  }
+  return left;
+}
+
 static CUresult
 allocate (gsize size, gboolean host, gpointer * memory)
 {
@@ -50,6 +65,7 @@ allocate (gsize size, gboolean host, gpointer * memory)
   guint8 *block;
 
   NEED (size > 0, CUDA_ERROR_INVALID_VALUE);
+  NEED (size <= bytes_left (host), CUDA_ERROR_OUT_OF_MEMORY);
   block = aligned_alloc (256, (size + 2 * GUARD + 255) / 256 * 256);
   NEED (block != NULL, CUDA_ERROR_OUT_OF_MEMORY);
   m = g_new0 (SimMemory, 1);

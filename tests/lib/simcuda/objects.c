@@ -60,23 +60,24 @@ cuCtxCreate_v2 (CUcontext * handle, unsigned int flags, CUdevice device)
   return CUDA_SUCCESS;
 }
 
-static gboolean
-context_is_empty (SimContext * context)
+guint
+sim_context_objects (SimContext * context)
 {
   GHashTableIter iter;
   gpointer handle, type;
+  guint n = 0;
 
   for (guint i = 0; i < sim_memories->len; i++)
     if (((SimMemory *) g_ptr_array_index (sim_memories, i))->context == context)
-      return FALSE;
+      n++;
   g_hash_table_iter_init (&iter, sim_live);
   while (g_hash_table_iter_next (&iter, &handle, &type)) {
     SimContext **of = handle;
 
     if (GPOINTER_TO_UINT (type) != SIM_CONTEXT && *of == context)
-      return FALSE;
+      n++;
   }
-  return TRUE;
+  return n;
 }
 
 CUresult
@@ -87,7 +88,7 @@ cuCtxDestroy (CUcontext handle)
 
   ENTER ();
   NEED (g_hash_table_contains (sim_live, context), CUDA_ERROR_INVALID_CONTEXT);
-  empty = context_is_empty (context);
+  empty = sim_context_objects (context) == 0;
   if (!empty)
     sim_misuse ("a context was destroyed with things of it alive");
   if (sim_depth > 0 && sim_stack[sim_depth - 1] == context)
@@ -283,6 +284,16 @@ cuStreamDestroy (CUstream handle)
   return result_;
 }
 
+/* Under its first name too, which GStreamer 1.22 looks for. */
+#undef cuStreamDestroy
+CUresult cuStreamDestroy (CUstream handle);
+
+CUresult
+cuStreamDestroy (CUstream handle)
+{
+  return cuStreamDestroy_v2 (handle);
+}
+
 CUresult
 cuStreamSynchronize (CUstream handle)
 {
@@ -364,6 +375,21 @@ cuEventRecord (CUevent event_handle, CUstream stream_handle)
   event->record = sim_op_new (SIM_RECORD, stream);
   sim_enqueue (event->record);
   return CUDA_SUCCESS;
+}
+
+CUresult
+cuEventQuery (CUevent handle)
+{
+  SimEvent *event = (SimEvent *) handle;
+
+  ENTER ();
+  NEED_CONTEXT ();
+  NEED_HANDLE (event, SIM_EVENT);
+  /* Work goes on between calls, by chance all that is needed. */
+  if (event->record != NULL && g_rand_boolean (sim_rand))
+    sim_run_until (event->record);
+  return event->record == NULL || event->record->done ? CUDA_SUCCESS :
+      CUDA_ERROR_NOT_READY;
 }
 
 CUresult

@@ -15,6 +15,7 @@
  *   SIMCUDA_CC=8.6           compute capability
  *   SIMCUDA_SHARED=bytes     shared memory that a block can have
  *   SIMCUDA_LEAKS=0          leaks are of no interest
+ *   SIMCUDA_AFTER_FAULT=1    calls after an error that is for good are no misuse: other libraries make them
  */
 #pragma once
 
@@ -123,6 +124,12 @@ extern GPtrArray *sim_memories;
 SimMemory *sim_memory_at (guint64 address, gsize bytes);
 /* Misuse unless rows of bytes each, stride apart, are inside one allocation of the device. */
 gboolean sim_check_rows (const gchar * what, guint64 address, gint64 stride, gint64 rows, gsize bytes);
+/* Bytes that a process may have; allocations beyond are refused. */
+extern gsize sim_device_limit, sim_host_limit;
+
+/* objects.c */
+/* What lives in that context: memory, streams, events, modules. */
+guint sim_context_objects (SimContext * context);
 
 /* streams.c */
 SimOp *sim_op_new (SimOpKind kind, SimStream * stream);

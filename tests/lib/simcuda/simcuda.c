@@ -24,6 +24,7 @@ static guint n_calls, n_misuses;
 static guint fail_in, fail_code, fail_name_in, fail_name_code;
 static gchar *fail_name;
 static CUresult fault;          /* one that is for good has happened */
+static gboolean quiet_after_fault;
 
 /* ---- what is wrong ---- */
 
@@ -66,7 +67,8 @@ sim_begin_call (const gchar * function)
   n_calls++;
   sim_run_some ();
   if (fault != CUDA_SUCCESS) {
-    sim_misuse ("%s was called after error %d", function, fault);
+    if (!quiet_after_fault)
+      sim_misuse ("%s was called after error %d", function, fault);
     return fault;
   }
   if (fail_in > 0 && --fail_in == 0)
@@ -201,6 +203,8 @@ void simcuda_fail_at (guint n, guint code);
 void simcuda_fail_name (const gchar * name, guint n, guint code);
 guint simcuda_calls (void);
 guint simcuda_live (void);
+guint simcuda_live_in (gpointer context);
+void simcuda_limit (gsize device, gsize host);
 guint simcuda_depth (void);
 guint simcuda_runs (const gchar * name);
 guint simcuda_misuses (void);
@@ -231,6 +235,19 @@ guint
 simcuda_live (void)
 {
   return g_hash_table_size (sim_live) + sim_memories->len;
+}
+
+guint
+simcuda_live_in (gpointer context)
+{
+  return sim_context_objects (context);
+}
+
+void
+simcuda_limit (gsize device, gsize host)
+{
+  sim_device_limit = device;
+  sim_host_limit = host;
 }
 
 guint
@@ -298,6 +315,7 @@ __attribute__((constructor))
   sim_shared_optin = read_number ("SIMCUDA_SHARED", 99 * 1024);
   sim_compute_capability =
       cc != NULL ? g_ascii_strtod (cc, NULL) * 10 + 0.5 : 90;
+  quiet_after_fault = read_number ("SIMCUDA_AFTER_FAULT", 0);
   read_failure ();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What tests ask of the simulated driver beside CUDA: found in the loaded libcuda.so.1 by name. */
+/* What tests ask of the simulated driver beside CUDA. Its functions are found in the loaded libcuda.so.1 by name. */
 #pragma once
 
 #include <glib.h>
@@ -12,9 +12,28 @@ typedef void (*SimcudaFailName) (const gchar * name, guint n, guint code);
 typedef guint (*SimcudaCalls) (void);
 /* Objects that live: contexts in use, streams, events, modules, pieces of memory. */
 typedef guint (*SimcudaLive) (void);
+/* Those that live in a context (CUcontext). */
+typedef guint (*SimcudaLiveIn) (gpointer context);
+/* Bytes of device memory and of page-locked memory that can be had in all, from now on. */
+typedef void (*SimcudaLimit) (gsize device, gsize host);
 /* Contexts on the calling thread's stack. */
 typedef guint (*SimcudaDepth) (void);
 /* How often the GPU function of that name has run. */
 typedef guint (*SimcudaRuns) (const gchar * name);
 /* Misuses that were found. */
 typedef guint (*SimcudaMisuses) (void);
+
+typedef struct {
+  SimcudaFailAt fail_at;
+  SimcudaFailName fail_name;
+  SimcudaCalls calls;
+  SimcudaLive live;
+  SimcudaLiveIn live_in;
+  SimcudaLimit limit;
+  SimcudaDepth depth;
+  SimcudaRuns runs;
+  SimcudaMisuses misuses;
+} Sim;
+
+/* doors.c, linked into the test: opens the library; exits with 77 where libcuda.so.1 is not the simulated one. */
+const Sim *simcuda_doors (void);

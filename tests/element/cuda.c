@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The element with CUDA memory on the simulated driver, beside GStreamer's own
+ * CUDA elements: what comes out, whose context it is, what is left behind. */
+#include "cudatest.h"
+
+#include "pipelinetest.h"
+
+/* ---- pictures ---- */
+
+/* One that bands cut, one in two terms, one of stages, one with frames in
+ * flight; small ones, since kernels are simulated one sample at a time. */
+static const gchar *const filters[] = {
+  "filter=gaussian sigma=1 bands=3", "filter=sobel border=mirror",
+  "filter=gaussian sigma=1.5 iterations=2 border=wrap",
+  "filter=unsharp sigma=0.6 amount=2 frames-in-flight=3 border=reflect",
+};
+
+GST_START_TEST (test_memories_are_equal)
+{
+  for (guint f = 0; pipeline_formats[f].format != NULL; f++)
+    check_memories (&pipeline_formats[f], 34 + 8 * __i__, 26, 4,
+        filters[__i__], TRUE);
+  fail_unless_equals_int (simcuda_doors ()->live (), 0);
+}
+
+GST_END_TEST;
+
+/* ---- contexts ---- */
+
+/* The context that answers a query at that pad; fails if there is none. */
+static GstCudaContext *
+queried_context (GstPad * pad)
+{
+  GstQuery *query = gst_query_new_context (GST_CUDA_CONTEXT_TYPE);
+  GstCudaContext *context = NULL;
+  GstContext *answer = NULL;
+
+  fail_unless (gst_pad_query (pad, query));
+  gst_query_parse_context (query, &answer);
+  fail_unless (answer != NULL);
+  gst_structure_get (gst_context_get_structure (answer),
+      GST_CUDA_CONTEXT_TYPE, GST_TYPE_CUDA_CONTEXT, &context, NULL);
+  fail_unless (context != NULL);
+  gst_query_unref (query);
+  gst_object_unref (context);   /* the element holds it */
+  return context;
+}
+
+static GstCudaContext *
+context_in_pipeline (GstElement * pipeline, const gchar * name,
+    const gchar * pad_name)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+  GstCudaContext *context = queried_context (pad);
+
+  gst_object_unref (pad);
+  gst_object_unref (element);
+  return context;
+}
+
+/* Neighbours who have no context yet find the one that another one made,
+ * upstream and downstream, and nothing stays. */
+#define CUDA "video/x-raw(memory:CUDAMemory)"
+static const gchar *const neighbours[] = {
+  "cudaupload name=a ! videoconvolve name=b backend=cuda ! cudadownload name=c",
+  "videoconvolve name=a backend=cuda ! " CUDA " ! videoconvolve name=b "
+      "backend=cuda frames-in-flight=2 ! cudadownload name=c",
+  "cudaupload name=a ! videoconvolve name=b backend=cuda ! " CUDA
+      " ! videoconvolve name=c backend=cuda sigma=1",
+};
+
+GST_START_TEST (test_neighbours_share_a_context)
+{
+  gchar *line = g_strdup_printf ("videotestsrc num-buffers=4 ! video/x-raw,"
+      "format=NV12,width=64,height=48 ! %s ! fakesink", neighbours[__i__]);
+  GstElement *pipeline = gst_parse_launch (line, NULL);
+  GstBus *bus = gst_element_get_bus (pipeline);
+
+  for (guint round = 0; round < 2; round++) {
+    GstCudaContext *context;
+    GstMessage *message;
+
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    message = gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND,
+        GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+    gst_message_unref (message);
+    context = context_in_pipeline (pipeline, "b", "src");
+    fail_unless (context_in_pipeline (pipeline, "a", "src") == context);
+    fail_unless (context_in_pipeline (pipeline, "c", "sink") == context);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+  }
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  g_free (line);
+  fail_unless_equals_int (simcuda_doors ()->live (), 0);
+}
+
+GST_END_TEST;
+
+/* need-context is asked once; whoever asks us is told what we were given. */
+GST_START_TEST (test_application_gives_a_context)
+{
+  GstCudaContext *context = cuda_context (0);
+  Application application = { context };
+  GstHarness *h = cuda_harness ("videoconvolve backend=cuda", SYSTEM_CAPS,
+      CUDA_CAPS, &application);
+  GstBuffer *buffer = filter_one (h,
+      filled_buffer (CUDA_PICTURE_BYTES, 9, 0));
+
+  fail_unless_equals_int (application.n_need, 1);
+  fail_unless_equals_int (application.n_have, 0);
+  fail_unless (queried_context (GST_PAD_PEER (h->srcpad)) == context);
+  fail_unless (queried_context (GST_PAD_PEER (h->sinkpad)) == context);
+  fail_unless (context_of_buffer (buffer) == context);
+  assert_filled (buffer, 9);
+  cuda_harness_done (h, &application);
+  cuda_context_done (context);
+}
+
+GST_END_TEST;
+
+/* Where nobody has one, the element makes one of the device that it is told,
+ * and says so. */
+GST_START_TEST (test_own_context_is_announced)
+{
+  static const gchar *const lines[] = { "videoconvolve backend=cuda",
+    "videoconvolve backend=cuda cuda-device-id=1"
+  };
+
+  for (guint device = 0; device < G_N_ELEMENTS (lines); device++) {
+    Application application = { NULL };
+    GstHarness *h = cuda_harness (lines[device], SYSTEM_CAPS, CUDA_CAPS,
+        &application);
+    guint id;
+
+    fail_unless_equals_int (application.n_need, 1);
+    fail_unless_equals_int (application.n_have, 1);
+    g_object_get (queried_context (GST_PAD_PEER (h->srcpad)),
+        "cuda-device-id", &id, NULL);
+    fail_unless_equals_int (id, device);
+    assert_filled (filter_one (h, filled_buffer (CUDA_PICTURE_BYTES, 9, 0)), 9);
+    cuda_harness_done (h, &application);
+    fail_unless_equals_int (simcuda_doors ()->live (), 0);
+  }
+}
+
+GST_END_TEST;
+
+/* A context of another device than the one asked for is not taken. */
+GST_START_TEST (test_context_of_another_device)
+{
+  GstCudaContext *given = cuda_context (0);
+  Application application = { given };
+  GstHarness *h = cuda_harness ("videoconvolve backend=cuda cuda-device-id=1",
+      SYSTEM_CAPS, CUDA_CAPS, &application);
+  guint id;
+
+  fail_unless (queried_context (GST_PAD_PEER (h->srcpad)) != given);
+  g_object_get (queried_context (GST_PAD_PEER (h->srcpad)), "cuda-device-id",
+      &id, NULL);
+  fail_unless_equals_int (id, 1);
+  assert_filled (filter_one (h, filled_buffer (CUDA_PICTURE_BYTES, 9, 0)), 9);
+  cuda_harness_done (h, &application);
+  cuda_context_done (given);
+}
+
+GST_END_TEST;
+
+/* cuda-device-id=-1: the element moves to where its input lies, whole, and
+ * with frames of the old context in flight. */
+GST_START_TEST (test_first_buffer_decides)
+{
+  const Sim *sim = simcuda_doors ();
+  GstCudaContext *given = cuda_context (0), *followed = cuda_context (1);
+  GstBufferPool *pools[2] = { cuda_pool (given), cuda_pool (followed) };
+  Application application = { given };
+  GstHarness *h = cuda_harness ("videoconvolve backend=cuda "
+      "frames-in-flight=3", CUDA_CAPS, CUDA_CAPS, &application);
+
+  fail_unless (sim->live_in (gst_cuda_context_get_handle (given)) > 0);
+  for (guint i = 0; i < 8; i++)
+    fail_unless_equals_int (gst_harness_push (h,
+            cuda_buffer (pools[i >= 4], i, i)), GST_FLOW_OK);
+  fail_unless (queried_context (GST_PAD_PEER (h->srcpad)) == followed);
+  gst_harness_push_event (h, gst_event_new_eos ());
+  for (guint i = 0; i < 8; i++) {
+    GstBuffer *buffer = gst_harness_pull (h);
+
+    fail_unless (context_of_buffer (buffer) == (i >= 4 ? followed : given));
+    assert_filled (buffer, i);
+  }
+  cuda_pool_done (pools[0]);
+  /* While the element plays on, nothing of it is in the context it left. */
+  fail_unless_equals_int (sim->live_in (gst_cuda_context_get_handle (given)),
+      0);
+  cuda_harness_done (h, &application);
+  cuda_pool_done (pools[1]);
+  cuda_context_done (given);
+  cuda_context_done (followed);
+}
+
+GST_END_TEST;
+
+/* With a device chosen, memory of another one is brought over. */
+GST_START_TEST (test_chosen_device_stays)
+{
+  GstCudaContext *given = cuda_context (0), *other = cuda_context (1);
+  GstBufferPool *pool = cuda_pool (other);
+  Application application = { given };
+  GstHarness *h = cuda_harness ("videoconvolve backend=cuda cuda-device-id=0",
+      CUDA_CAPS, CUDA_CAPS, &application);
+
+  for (guint i = 0; i < 3; i++) {
+    GstBuffer *buffer = filter_one (h, cuda_buffer (pool, 20 + i, i));
+
+    fail_unless (context_of_buffer (buffer) == given);
+    assert_filled (buffer, 20 + i);
+  }
+  cuda_harness_done (h, &application);
+  cuda_pool_done (pool);
+  cuda_context_done (given);
+  cuda_context_done (other);
+}
+
+GST_END_TEST;
+
+/* After stop, with frames in flight, the shared context holds nothing of the
+ * element's, which itself lives on and starts again. */
+GST_START_TEST (test_nothing_stays_after_stop)
+{
+  const Sim *sim = simcuda_doors ();
+  GstCudaContext *context = cuda_context (0);
+  gpointer handle = gst_cuda_context_get_handle (context);
+  Application application = { context };
+  GstHarness *h = cuda_harness ("videoconvolve backend=cuda "
+      "frames-in-flight=3", CUDA_CAPS, CUDA_CAPS, &application);
+  GstBufferPool *pool = cuda_pool (context);
+  guint depth = sim->depth ();  /* nvcodec may have left some when it loaded */
+
+  for (guint i = 0; i < 5; i++)
+    fail_unless_equals_int (gst_harness_push (h, cuda_buffer (pool, i, i)),
+        GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_buffers_in_queue (h), 3);
+  for (guint i = 0; i < 3; i++)
+    assert_filled (gst_harness_pull (h), i);
+  fail_unless (sim->live_in (handle) > 3);
+  gst_element_set_state (h->element, GST_STATE_NULL);
+  cuda_pool_done (pool);
+  fail_unless_equals_int (sim->live_in (handle), 0);
+  fail_unless_equals_int (sim->depth (), depth);
+
+  for (guint round = 0; round < 3; round++) {
+    fail_unless (gst_element_set_state (h->element, GST_STATE_PAUSED)
+        != GST_STATE_CHANGE_FAILURE);
+    gst_element_set_state (h->element, GST_STATE_NULL);
+    fail_unless_equals_int (sim->live_in (handle), 0);
+  }
+  cuda_harness_done (h, &application);
+  cuda_context_done (context);
+  fail_unless_equals_int (sim->live (), 0);
+}
+
+GST_END_TEST;
+
+static Suite *
+cuda_suite (void)
+{
+  Suite *s = suite_create ("cuda");
+  TCase *tc = tcase_create ("cuda");
+
+  suite_add_tcase (s, tc);
+  tcase_add_loop_test (tc, test_memories_are_equal, 0, G_N_ELEMENTS (filters));
+  tcase_add_loop_test (tc, test_neighbours_share_a_context, 0,
+      G_N_ELEMENTS (neighbours));
+  tcase_add_test (tc, test_application_gives_a_context);
+  tcase_add_test (tc, test_own_context_is_announced);
+  tcase_add_test (tc, test_context_of_another_device);
+  tcase_add_test (tc, test_first_buffer_decides);
+  tcase_add_test (tc, test_chosen_device_stays);
+  tcase_add_test (tc, test_nothing_stays_after_stop);
+  return s;
+}
+
+int
+main (int argc, char **argv)
+{
+  gst_check_init (&argc, &argv);
+  simcuda_doors ();
+  return gst_check_run_suite (cuda_suite (), "cuda", __FILE__);
+}

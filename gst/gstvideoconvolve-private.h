@@ -3,6 +3,7 @@
  *   gstvideoconvolve.c             class, caps, the vfuncs in the order in which a buffer meets them
  *   gstvideoconvolveproperties.c   the table of properties, from any thread
  *   gstvideoconvolvechanges.c      from there to the streaming thread, whole
+ *   gstvideoconvolvepresets.c      loading a preset
  *   gstvideoconvolvedevice.c       the device
  *   gstvideoconvolveengine.c       plans and programs, on the streaming thread
  *   gstvideoconvolvejobs.c         frames in flight, on the streaming thread
@@ -113,8 +114,6 @@ struct _GstVideoConvolve {
 
 /* ---- gstvideoconvolveproperties.c ---- */
 void gst_video_convolve_install_properties (GObjectClass * klass);
-/* The init function of the interface GstPreset. */
-void gst_video_convolve_preset_init (gpointer iface, gpointer data);
 /* Posts what was refused before the element had a bus. */
 void gst_video_convolve_post_refused (GstVideoConvolve * self);
 
@@ -127,6 +126,10 @@ gboolean gst_video_convolve_take_values (GstVideoConvolve * self, GstVideoConvol
 /* Sets controlled properties for the frame of that time; they are in the next values. */
 void gst_video_convolve_control (GstVideoConvolve * self, GstClockTime stream_time);
 void gst_video_convolve_changes_clear (GstVideoConvolve * self);
+
+/* ---- gstvideoconvolvepresets.c ---- */
+/* The init function of the interface GstPreset. */
+void gst_video_convolve_preset_init (gpointer iface, gpointer data);
 
 /* ---- gstvideoconvolvedevice.c ---- */
 /* Opens the backend that active asks for; posts an element error if it cannot. */

@@ -66,6 +66,13 @@ values_equal (const GstVideoConvolveValues * a,
       && convolve_settings_equal (&a->settings, &b->settings);
 }
 
+void
+gst_video_convolve_put_matrix (ConvolveMatrix ** to, ConvolveMatrix * matrix)
+{
+  g_clear_pointer (to, convolve_matrix_unref);
+  *to = matrix != NULL ? convolve_matrix_ref (matrix) : NULL;
+}
+
 /* ---- changes ---- */
 
 GstVideoConvolveChange *
@@ -85,6 +92,7 @@ gst_video_convolve_change_free (GstVideoConvolveChange * change)
 {
   for (guint i = 0; i < G_N_ELEMENTS (change->weights); i++)
     g_clear_pointer (&change->weights[i], convolve_matrix_unref);
+  g_clear_pointer (&change->rois, g_array_unref);
   if (G_IS_VALUE (&change->value))
     g_value_unset (&change->value);
   g_clear_pointer (&change->token, g_param_spec_unref);

@@ -15,6 +15,7 @@ struct _GstVideoConvolveChange {
   gconstpointer property;       /* for apply */
   GValue value;
   ConvolveMatrix *weights[3];   /* owned */
+  GArray *rois;                 /* owned */
 
   /* Of gstvideoconvolvechanges.c. */
   GThread *thread;
@@ -22,6 +23,9 @@ struct _GstVideoConvolveChange {
   GParamSpec *token;            /* or NULL */
   gboolean complete;            /* what was set together with it is there */
 };
+
+/* Replaces what *to refers to; matrix may be NULL and stays the caller's. */
+void gst_video_convolve_put_matrix (ConvolveMatrix ** to, ConvolveMatrix * matrix);
 
 /* A change without a value. */
 GstVideoConvolveChange *gst_video_convolve_change_new (gconstpointer property,

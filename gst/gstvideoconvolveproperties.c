@@ -201,13 +201,6 @@ gst_video_convolve_post_refused (GstVideoConvolve * self)
 
 /* ---- set ---- */
 
-static void
-put_matrix (ConvolveMatrix ** to, ConvolveMatrix * matrix)
-{
-  g_clear_pointer (to, convolve_matrix_unref);
-  *to = matrix != NULL ? convolve_matrix_ref (matrix) : NULL;
-}
-
 /* Puts a matrix where the property keeps it. A whole kernel and the two lines
  * of a separable one exclude each other: the last one set counts. */
 static void
@@ -218,14 +211,15 @@ apply_matrix (GstVideoConvolveValues * values,
   ConvolveSettings *settings = &values->settings;
 
   if (property->kind != KIND_COLUMN)
-    put_matrix (&settings->kernel_x, NULL);
+    gst_video_convolve_put_matrix (&settings->kernel_x, NULL);
   if (property->kind != KIND_ROW)
-    put_matrix (&settings->kernel_y, NULL);
-  put_matrix (&settings->kernel, NULL);
+    gst_video_convolve_put_matrix (&settings->kernel_y, NULL);
+  gst_video_convolve_put_matrix (&settings->kernel, NULL);
   if (property->kind == KIND_LOCATION)
-    put_matrix (&settings->kernel, change->weights[0]);
+    gst_video_convolve_put_matrix (&settings->kernel, change->weights[0]);
   else
-    put_matrix (&AT (ConvolveMatrix *, values, property), change->weights[0]);
+    gst_video_convolve_put_matrix (&AT (ConvolveMatrix *, values, property),
+        change->weights[0]);
   settings->filter = CONVOLVE_FILTER_CUSTOM;
 }
 
@@ -326,26 +320,34 @@ apply_value (GstVideoConvolveValues * values,
       g_free (AT (gchar *, values, property));
       AT (gchar *, values, property) = g_value_dup_string (value);
       break;
-    case KIND_ROIS:
-      g_clear_pointer (&AT (GArray *, values, property), g_array_unref);
-      AT (GArray *, values, property) =
-          gst_video_convolve_rois_from_value (value, NULL);
-      break;
     default:
       g_assert_not_reached ();
   }
 }
 
-static gboolean
-check_rois (GstVideoConvolve * self, const Property * property,
+static void
+apply_rois (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  g_clear_pointer (&values->rois, g_array_unref);
+  values->rois = g_array_ref (change->rois);
+}
+
+static void
+set_rois (GstVideoConvolve * self, const Property * property,
     const GValue * value)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GArray) rois = gst_video_convolve_rois_from_value (value, &error);
+  GArray *rois = gst_video_convolve_rois_from_value (value, &error);
+  GstVideoConvolveChange *change;
 
-  if (rois == NULL)
+  if (rois == NULL) {
     refuse (self, property->name, error->message);
-  return rois != NULL;
+    return;
+  }
+  change = gst_video_convolve_change_new (property, apply_rois);
+  change->rois = rois;
+  gst_video_convolve_change (self, change);
 }
 
 static void
@@ -365,14 +367,13 @@ gst_video_convolve_set_property (GObject * object, guint id,
     case KIND_COLUMN:
       set_matrix (self, property, value);
       break;
+    case KIND_ROIS:
+      set_rois (self, property, value);
+      break;
     case KIND_STATS:
     case KIND_PLAN:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
       break;
-    case KIND_ROIS:
-      if (!check_rois (self, property, value))
-        break;
-      /* fall through */
     default:
       change = gst_video_convolve_change_new (property, apply_value);
       g_value_init (&change->value, G_VALUE_TYPE (value));
@@ -460,87 +461,6 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
       break;
   }
   GST_OBJECT_UNLOCK (self);
-}
-
-/* ---- presets ---- */
-
-static void
-apply_weights (GstVideoConvolveValues * values,
-    const GstVideoConvolveChange * change)
-{
-  put_matrix (&values->settings.kernel, change->weights[0]);
-  put_matrix (&values->settings.kernel_x, change->weights[1]);
-  put_matrix (&values->settings.kernel_y, change->weights[2]);
-}
-
-/* With the object lock: the present weights as a change to them. */
-static GstVideoConvolveChange *
-keep_weights (GstVideoConvolve * self)
-{
-  GstVideoConvolveChange *kept =
-      gst_video_convolve_change_new (NULL, apply_weights);
-  const ConvolveSettings *settings = &self->pending.settings;
-
-  put_matrix (&kept->weights[0], settings->kernel);
-  put_matrix (&kept->weights[1], settings->kernel_x);
-  put_matrix (&kept->weights[2], settings->kernel_y);
-  return kept;
-}
-
-/* With the object lock. */
-static gboolean
-has_no_weights (GstVideoConvolve * self)
-{
-  const ConvolveSettings *settings = &self->pending.settings;
-
-  return settings->kernel == NULL && settings->kernel_x == NULL
-      && settings->kernel_y == NULL;
-}
-
-static gboolean (*default_load_preset) (GstPreset * preset, const gchar * name);
-
-/* A preset with weights replaces all weights: those it stored as empty must
- * not be left over from before. All of it takes effect at once. */
-static gboolean
-gst_video_convolve_load_preset (GstPreset * preset, const gchar * name)
-{
-  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (preset);
-  GstVideoConvolveChange *kept;
-  gchar *location;
-  gboolean ok, lost;
-
-  g_object_freeze_notify (G_OBJECT (self));
-  GST_OBJECT_LOCK (self);
-  kept = keep_weights (self);
-  location = g_steal_pointer (&self->kernel_location);
-  GST_OBJECT_UNLOCK (self);
-  gst_video_convolve_change (self,
-      gst_video_convolve_change_new (NULL, apply_weights));
-
-  ok = default_load_preset (preset, name);
-
-  GST_OBJECT_LOCK (self);
-  lost = has_no_weights (self) && (!ok
-      || self->pending.settings.filter != CONVOLVE_FILTER_CUSTOM);
-  if (lost && self->kernel_location == NULL)
-    self->kernel_location = g_steal_pointer (&location);
-  GST_OBJECT_UNLOCK (self);
-  if (lost)
-    gst_video_convolve_change (self, kept);
-  else
-    gst_video_convolve_change_free (kept);
-  g_object_thaw_notify (G_OBJECT (self));
-  g_free (location);
-  return ok;
-}
-
-void
-gst_video_convolve_preset_init (gpointer iface, gpointer data)
-{
-  GstPresetInterface *presets = iface;
-
-  default_load_preset = presets->load_preset;
-  presets->load_preset = gst_video_convolve_load_preset;
 }
 
 /* ---- class ---- */

@@ -235,9 +235,9 @@ convolve_backend_cuda (void)
     .get_stats = fake_get_stats,
     .describe = fake_describe,
     .device_name = fake_device_name,
-    .cancel = fake_cancel,
     .host_alloc = fake_host_alloc,
     .host_free = fake_host_free,
+    .cancel = fake_cancel,
   };
 
   return &fake;

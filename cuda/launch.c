@@ -167,6 +167,8 @@ cuda_group_run (CudaProgram * program, const CudaGroup * group,
     guint pass = group->pass[i];
 
     cuda_picture_place (p, &program->parent.plan->pass[pass], in, out);
+    if (band->cuts != NULL)
+      cuda_picture_cut (p, &band->cuts[pass]);
     p->row_begin = band->begin[pass];
     p->row_end = band->end[pass];
     work |= p->row_begin < p->row_end;

@@ -152,6 +152,8 @@ cuda_program_free (CudaProgram * program)
       CU_CALL (cuMemFree, program->weights);
     if (program->scratch != 0)
       CU_CALL (cuMemFree, program->scratch);
+    if (program->region_planes != 0)
+      CU_CALL (cuMemFree, program->region_planes);
   }
   g_ptr_array_remove (device->programs, program);
   g_hash_table_unref (program->failed);

@@ -66,7 +66,13 @@ static const Setup setups[] = {
   {GAUSSIAN, 0.6, METHOD (SEPARABLE), 1, 1},     /* 5 */
   {GAUSSIAN, 1.0, METHOD (SEPARABLE), 1, 1},     /* 7 */
   {GAUSSIAN, 1.3, METHOD (SEPARABLE), 1, 1},     /* 9 */
+  {GAUSSIAN, 2.3, METHOD (SEPARABLE), 1, 1},     /* 15 */
   {GAUSSIAN, 4.0, METHOD (SEPARABLE), 1, 1},     /* 25 */
+  {GAUSSIAN, 8.0, METHOD (SEPARABLE), 1, 1},     /* 49 */
+  {GAUSSIAN, 1.0, METHOD (SEPARABLE), 1, 1.5},
+  {GAUSSIAN, 2.3, METHOD (SEPARABLE), 1, 1.5},
+  {GAUSSIAN, 4.0, METHOD (SEPARABLE), 1, 1.5},
+  {GAUSSIAN, 8.0, METHOD (SEPARABLE), 1, 1.5},
   {GAUSSIAN, 0.3, METHOD (DIRECT), 1, 1},
   {GAUSSIAN, 0.6, METHOD (DIRECT), 1, 1},
   {GAUSSIAN, 1.0, METHOD (DIRECT), 1, 1},
@@ -150,13 +156,16 @@ check_all_plans (ConvolveDevice * device, gboolean fits_all)
 static void
 test_variants (void)
 {
+  static const gchar *const routes[] = { "stencil", "float" };
   const Sim *sim = cudatest_sim ();
   ConvolveDevice *device = open_device (1, 0, NULL);
   guint missing = 0;
 
   check_all_plans (device, TRUE);
-  g_setenv ("CONVOLVE_CUDA_ROUTE", "stencil", TRUE);
-  check_all_plans (device, FALSE);
+  for (guint i = 0; i < G_N_ELEMENTS (routes); i++) {
+    g_setenv ("CONVOLVE_CUDA_ROUTE", routes[i], TRUE);
+    check_all_plans (device, FALSE);
+  }
   g_unsetenv ("CONVOLVE_CUDA_ROUTE");
   convolve_device_close (device);
 

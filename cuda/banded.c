@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "banded.h"
 #include "program.h"
 
 /* The largest error before rounding that a pass may have, in steps of its
@@ -181,11 +182,20 @@ cuda_banded_threads (const CudaVariant * variant)
   return CONVOLVE_BANDED_THREADS (is_plain (variant), variant->taps);
 }
 
+/* Blocks of the variant that run at a time. */
+static guint
+n_slots (const CudaDevice * device, const CudaVariant * variant)
+{
+  return device->n_multiprocessors
+      * CONVOLVE_BANDED_BLOCKS (is_plain (variant), variant->taps);
+}
+
 void
 cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant,
     ConvolveLaunch * launch)
 {
-  guint most = device->shared_bytes[variant->id], pitch = 0;
+  guint most = device->shared_bytes[variant->id]
+      / CONVOLVE_BANDED_BLOCKS (is_plain (variant), variant->taps), pitch = 0;
 
   for (guint i = 0; i < launch->n_pictures; i++)
     pitch = MAX (pitch, convolve_banded_pitch (launch->picture[i].n_components,
@@ -246,7 +256,7 @@ choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
   for (guint rows = CONVOLVE_BANDED_ROWS; rows <= MAX_TASK_ROWS;
       rows += CONVOLVE_BANDED_ROWS) {
     guint64 tasks = count_tasks (variant, launch, rows);
-    guint64 rounds = divide_up (tasks, device->n_multiprocessors);
+    guint64 rounds = divide_up (tasks, n_slots (device, variant));
     gdouble cost = (gdouble) rounds * (rows + fill + TASK_START_ROWS)
         + rows / 4.;
 
@@ -276,5 +286,5 @@ cuda_banded_geometry (const CudaDevice * device, const CudaVariant * variant,
     n += p->blocks_x * p->blocks_y;
   }
   launch->n_blocks = n;
-  return MIN (n, device->n_multiprocessors);
+  return MIN (n, n_slots (device, variant));
 }

@@ -609,7 +609,8 @@ filter_all (const ConvolveLaunch &l)
 #define CONVOLVE_BANDED_BODY(plain, taps)
 #endif
 #define CONVOLVE_BANDED_KERNEL(name, plain, taps)                                         \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (plain, taps), 1) \
+  extern "C" __global__ void                                                              \
+  __launch_bounds__ (CONVOLVE_BANDED_THREADS (plain, taps), CONVOLVE_BANDED_BLOCKS (plain, taps)) \
       name (const __grid_constant__ ConvolveLaunch launch)                                \
   {                                                                                       \
     CONVOLVE_BANDED_BODY (plain, taps);                                                   \

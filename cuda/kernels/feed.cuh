@@ -4,6 +4,7 @@
  * strip and its halo as they lie in memory, with the border rule applied: the others never ask where they are. */
 #pragma once
 
+#include "../banded.h"
 #include "pixel.cuh"
 #include "tensor.cuh"
 

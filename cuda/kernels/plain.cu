@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The banded kernels for the usual case, that nothing but rounding comes after the sums: fewer registers, more warps. */
+/* The banded kernels where nothing but rounding comes after the sums: fewer registers, more warps. */
 #include "banded.cuh"
 
 #define KERNEL(name, source, route, samples, terms, taps) CONVOLVE_BANDED_KERNEL (name, true, taps)

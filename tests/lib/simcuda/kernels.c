@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuda/banded.h"
 #include "samples.h"
 #include "sim.h"
 

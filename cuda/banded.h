@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Geometry of the banded and plain routes: what host, kernels and the simulated device must agree on, beside params.h.
  *
- * A block has CONVOLVE_BANDED_WARPS (plain, taps) working warps side by side, and one more that loads
- * for them; taps are the variant's. Its strip is CONVOLVE_BANDED_PIXELS (n) pixels a warp wide; task_rows is a multiple
- * of CONVOLVE_BANDED_ROWS. Blocks, tasks and grid are counted as above. Terms have at most taps weights a side, of which at
- * most taps / 2 lie on either side of the anchor, and they are half floats' values. */
+ * A block has CONVOLVE_BANDED_WARPS (plain, taps) working warps side by side, and one more that loads for them; taps are
+ * the variant's. Its strip is CONVOLVE_BANDED_PIXELS (n) pixels a warp wide; task_rows is a multiple of
+ * CONVOLVE_BANDED_ROWS. Blocks, tasks and grid are counted as for the other routes. Terms have at most taps weights a
+ * side, of which at most taps / 2 lie on either side of the anchor, and they are half floats' values. */
 #ifndef CONVOLVE_CUDA_BANDED_H
 #define CONVOLVE_CUDA_BANDED_H
 
@@ -30,8 +30,9 @@ convolve_banded_pitch (uint32_t n, uint32_t taps, uint32_t warps)
   return (bytes - 16 * n + 127) / 128 * 128 + 16 * n;
 }
 
-/* What a block needs beside its stages: two barriers for each of them, and a table of
- * weights. */
-#define CONVOLVE_BANDED_EXTRA_BYTES (16 * CONVOLVE_BANDED_MAX_STAGES + 12 * 512)
+/* What a block needs beside its stages: three barriers for each of them (24 bytes; more, so that what follows is
+ * aligned), and a table of weights. */
+#define CONVOLVE_BANDED_BARRIER_BYTES 32
+#define CONVOLVE_BANDED_EXTRA_BYTES (CONVOLVE_BANDED_BARRIER_BYTES * CONVOLVE_BANDED_MAX_STAGES + 12 * 512)
 
 #endif

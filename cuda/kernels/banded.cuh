@@ -33,24 +33,33 @@ template <int N, int R> struct Tile {
   static constexpr int phases = odd ? 1 : depth;
 };
 
-/* Tx and Ty, and what their products start from. Fragments of the larger ones are loaded from shared memory each time:
- * registers are better spent on H. */
+/* Tx and Ty, and what their products start from, as fragments: Tx has depth of them, then Ty, then come the two starts.
+ * They lie in shared memory; the smaller ones are kept in registers. (Made there at once, the compiler would see that
+ * words of them are equal, keep one, and copy it before every product.) */
 template <int N, int R> struct Weights {
-  using T = Tile<N, R>;
-  static constexpr bool shared = R >= 8;
-  uint32_t kept[shared ? 1 : 2 * T::depth][4];
+  static constexpr int depth = Tile<N, R>::depth;
+  static constexpr int count = 2 * depth + 2;
+  static constexpr bool keep = R < 8;
+  uint32_t kept[keep ? count : 1][4];
   uint32_t at; /* of the lane's words of fragment 0 */
-  Quad start[shared ? 1 : 2];
 
+  __device__ void
+  init ()
+  {
+    if constexpr (keep)
+#pragma unroll
+      for (int i = 0; i < count; i++)
+        load_words<4> (at + 512 * i, kept[i]);
+  }
   __device__ void
   get (int i, uint32_t (&a)[4]) const
   {
-    if constexpr (shared) {
-      load_words<4> (at + 512 * i, a);
-    } else {
+    if constexpr (keep) {
 #pragma unroll
       for (int k = 0; k < 4; k++)
         a[k] = kept[i][k];
+    } else {
+      load_words<4> (at + 512 * i, a);
     }
   }
   __device__ void
@@ -61,24 +70,20 @@ template <int N, int R> struct Weights {
   __device__ void
   y (int f, uint32_t (&a)[4]) const
   {
-    get (T::depth + f, a);
+    get (depth + f, a);
   }
   /* 0: of Tx, 1: of Ty. */
   __device__ Quad
   first (int i) const
   {
-    if constexpr (shared) {
-      uint32_t words[4];
-      Quad q;
+    uint32_t words[4];
+    Quad q;
 
-      get (2 * T::depth + i, words);
+    get (2 * depth + i, words);
 #pragma unroll
-      for (int k = 0; k < 4; k++)
-        q.v[k] = __uint_as_float (words[k]);
-      return q;
-    } else {
-      return start[i];
-    }
+    for (int k = 0; k < 4; k++)
+      q.v[k] = __uint_as_float (words[k]);
+    return q;
   }
 };
 
@@ -132,7 +137,7 @@ make_fragment (const float *w, const ConvolveLaunchTerm &term, int lane, int f, 
   }
 }
 
-/* By all working warps. table: of shared memory, 2 x depth fragments. */
+/* By all working warps. table: where the fragments are to lie. */
 template <int N, int R, int WARPS>
 __device__ __forceinline__ void
 load_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane, int warp, uint32_t table,
@@ -143,26 +148,19 @@ load_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane,
   float sx = tap_sum (w, term.nx, lane), sy = tap_sum (w + term.nx, term.ny, lane);
 
   to.at = table + 16 * lane;
-  if constexpr (Weights<N, R>::shared) {
-    /* Nobody may still use the last picture's, and all need all of these. */
-    worker_barrier (32 * WARPS);
-    for (int f = warp; f < 2 * depth + 2; f += WARPS) {
-      uint32_t a[4];
+  /* Nobody may still use the last picture's, and all need all of these. */
+  worker_barrier (32 * WARPS);
+  for (int f = warp; f < to.count; f += WARPS) {
+    uint32_t a[4];
 
-      if (f < 2 * depth)
-        make_fragment<N, R> (w, term, lane, f, a);
-      else
-        a[0] = a[1] = a[2] = a[3] = __float_as_uint (f == 2 * depth ? -1152.f * sx : 128.f * sx * sy);
-      store_quad (to.at + 512 * f, a);
-    }
-    worker_barrier (32 * WARPS);
-  } else {
-#pragma unroll
-    for (int f = 0; f < 2 * depth; f++)
-      make_fragment<N, R> (w, term, lane, f, to.kept[f]);
-    to.start[0] = constant_quad (-1152.f * sx);
-    to.start[1] = constant_quad (128.f * sx * sy);
+    if (f < 2 * depth)
+      make_fragment<N, R> (w, term, lane, f, a);
+    else
+      a[0] = a[1] = a[2] = a[3] = __float_as_uint (f == 2 * depth ? -1152.f * sx : 128.f * sx * sy);
+    store_quad (to.at + 512 * f, a);
   }
+  worker_barrier (32 * WARPS);
+  to.init ();
 }
 
 /* Of the lane's four pixels, those of component c: two pairs of half floats 1024 + byte. */
@@ -375,6 +373,7 @@ store_words (uint8_t *to, int left, bool wide, const uint32_t (&w)[WORDS])
     if (left >= 4 * k + 4)
       reinterpret_cast<uint32_t *> (to)[k] = w[k];
     else
+#pragma unroll 1
       for (int i = 4 * k; i < left; i++)
         to[i] = w[k] >> 8 * (i % 4);
   }
@@ -520,30 +519,23 @@ template <int N, int R, int WARPS> struct Task {
 /* The tasks of a picture that are this block's, block counting on: the warp that loads. */
 template <int N, int R, int WARPS>
 __device__ __forceinline__ void
-feed_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages)
+feed_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages,
+              uint32_t &landed_turns)
 {
   int lane = lane_index ();
   const ConvolveLaunchTerm &term = l.set[p.weights].term[0];
   uint32_t tasks = p.blocks_x * p.blocks_y;
-  int grain = grain_of (p);
+  Feed<N> feed (l, p, lane);
 
+  feed.pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
   for (; block - p.first_block < tasks; block += gridDim.x) {
     Task<N, R, WARPS> task (p, block - p.first_block);
-    Window window;
-    int y = task.y0 + R - CONVOLVE_BANDED_ROWS * Tile<N, R>::fill;
-    int first = task.y0 - term.ay, last = task.y1 + term.ny - 2 - term.ay;
 
-    window.from = task.x0 - term.ax;
-    window.to = min (task.x0 + task.strip, p.width) + term.nx - 1 - term.ax;
-    window.origin = (task.x0 - R) * N & ~15;
-    window.pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
-    for (int s = 0; s < task.steps; s++, y += CONVOLVE_BANDED_ROWS) {
-      int skip = min (max (first - y, 0), CONVOLVE_BANDED_ROWS), keep = min (max (last - y + 1, 0), CONVOLVE_BANDED_ROWS);
-
-      barrier_wait (stages.empty (), stages.turn ^ 1);
-      feed_stage<N> (l, p, window, lane, stages, y, ((1u << keep) - 1) & ~((1u << skip) - 1), grain);
-      stages.next ();
-    }
+    feed.origin = (task.x0 - R) * N & ~15;
+    feed.set_columns (task.x0 - term.ax, min (task.x0 + task.strip, p.width) + term.nx - 1 - term.ax);
+    feed.first = task.y0 - term.ay;
+    feed.end_row = task.y1 + term.ny - 1 - term.ay;
+    feed_task (feed, stages, landed_turns, task.y0 + R - CONVOLVE_BANDED_ROWS * Tile<N, R>::fill, task.steps);
   }
 }
 
@@ -585,7 +577,7 @@ filter_all (const ConvolveLaunch &l)
 {
   /* Through a shuffle, so that the compiler knows that a warp agrees on it. */
   int warp = __shfl_sync (~0u, threadIdx.x / 32, 0);
-  uint32_t block = blockIdx.x;
+  uint32_t block = blockIdx.x, landed_turns = 0;
   Stages stages = {l};
 
   if (threadIdx.x == 0)
@@ -594,7 +586,7 @@ filter_all (const ConvolveLaunch &l)
   for (uint32_t i = 0; i < l.n_pictures; i++)
     with_count (l.picture[i].n_components, [&] (auto n) {
       if (warp == WARPS)
-        feed_picture<decltype (n)::value, R, WARPS> (l, l.picture[i], block, stages);
+        feed_picture<decltype (n)::value, R, WARPS> (l, l.picture[i], block, stages, landed_turns);
       else
         filter_picture<decltype (n)::value, R, WARPS, PLAIN> (l, l.picture[i], block, stages, warp);
     });

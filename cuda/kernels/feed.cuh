@@ -39,11 +39,17 @@ struct Stages {
   {
     return full () + 8 * l.stages;
   }
+  /* Where copies report to before pixels outside the picture are added. */
+  __device__ uint32_t
+  landed () const
+  {
+    return full () + 16 * l.stages;
+  }
   /* What lies behind. */
   __device__ uint32_t
   end () const
   {
-    return base () + l.stages * (l.stage_bytes + 16);
+    return base () + l.stages * (l.stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES);
   }
   __device__ void
   next ()
@@ -55,7 +61,7 @@ struct Stages {
   }
 };
 
-/* Arrivals that make a stage full: each lane when its copies are there, and one lane more when all have asked. */
+/* Arrivals that make a stage full (or landed): each lane when its copies are there, and one lane when all have asked. */
 #define CONVOLVE_FEED_ARRIVALS 33
 
 /* By one thread, before a barrier of the block. */
@@ -65,142 +71,238 @@ init_stages (const ConvolveLaunch &l, int workers)
   for (Stages stages = {l}; stages.turn == 0; stages.next ()) {
     barrier_init (stages.full (), CONVOLVE_FEED_ARRIVALS);
     barrier_init (stages.empty (), workers);
+    barrier_init (stages.landed (), CONVOLVE_FEED_ARRIVALS);
   }
   fence_copies ();
 }
 
-/* What a task reads: of each row the pixels from .. to - 1, of the picture or outside it. Byte 0 of a stage's row is
- * byte origin of the picture's (a multiple of 16, negative at the left edge). */
-struct Window {
-  int from, to, origin, pitch;
+/* Which of a stage's rows are what, a bit each. */
+struct Rows {
+  uint32_t inside;  /* copied */
+  uint32_t outside; /* not of the picture: the constant stands there */
+  uint32_t last;    /* the picture's last, behind which memory may end */
 };
 
-/* Pixels from .. to - 1 of the stage's rows y .. with the border rule, one by one. Four are asked for at a time. */
-template <int N>
-__device__ inline void
-patch_pixels (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, const Window &w, int lane, uint32_t stage, int y,
-              uint32_t rows, int from, int to)
-{
-  constexpr int batch = 4;
-  int columns = to - from, n = columns * CONVOLVE_BANDED_ROWS;
+/* What a task reads, and from where. Byte 0 of a stage's row is byte origin of the picture's (a multiple of 16, negative
+ * at the left edge). */
+template <int N> struct Feed {
+  const ConvolveLaunch &l;
+  const ConvolveLaunchPicture &p;
+  int lane, pitch, origin;
+  int from, to;   /* pixels wanted of each row, of the picture or outside it */
+  int first, end_row; /* rows wanted: first .. end_row - 1 */
+  int grain;      /* what rows are aligned to: 4, 8 or 16 bytes */
+  int begin, end; /* bytes of the row that are copied, multiples of grain: from the picture's edge on, but perhaps a few
+                   * more than a row has, if there is room in its stride ... */
+  int last_end;   /* ... which the last row may not have */
 
-  for (int i = lane; i < n; i += 32 * batch) {
-    int q[batch][N] = {};
-    uint32_t at[batch];
+  __device__
+  Feed (const ConvolveLaunch &launch, const ConvolveLaunchPicture &picture, int lane_index)
+      : l (launch), p (picture), lane (lane_index)
+  {
+    uint32_t bits = (uint32_t)p.src | (uint32_t)p.src_stride;
 
-#pragma unroll
-    for (int k = 0; k < batch; k++) {
-      int j = i + 32 * k, r = j / columns, x = from + j % columns;
-
-      at[k] = 0;
-      if (j >= n || !(rows >> r & 1))
-        continue;
-
-      int row = border_index (l.border, y + r, p.height), column = border_index (l.border, x, p.width);
-
-      at[k] = stage + r * w.pitch + x * N - w.origin;
-      if (row >= 0 && column >= 0)
-        load_pixel<CONVOLVE_SAMPLES_U8, N> (
-            p, reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride, column, q[k]);
-      else
-#pragma unroll
-        for (int c = 0; c < N; c++)
-          q[k][c] = (int)p.component[c].edge;
-    }
-#pragma unroll
-    for (int k = 0; k < batch; k++)
-      if (at[k])
-#pragma unroll
-        for (int c = 0; c < N; c++)
-          store_byte (at[k] + c, q[k][c]);
+    grain = bits & 7 ? 4 : bits & 15 ? 8 : 16;
   }
-}
 
-/* The bytes begin .. end - 1 of a row, multiples of BYTES, by all lanes. */
-template <int BYTES>
-__device__ inline void
-copy_row (uint32_t to, const uint8_t *from, int begin, int end, int lane)
-{
-  for (int i = begin + lane * BYTES; i < end; i += 32 * BYTES)
-    copy_async<BYTES> (to + i, from + i);
-}
+  __device__ void
+  set_columns (int from_pixel, int to_pixel)
+  {
+    int bytes = p.width * N, whole = (bytes + grain - 1) & -grain, wanted = (to_pixel * N + grain - 1) & -grain;
 
-/* Asks for rows y .. y + CONVOLVE_BANDED_ROWS - 1, those that rows has a bit of. grain: what rows are aligned to, 4, 8
- * or 16. */
-template <int N>
-__device__ inline void
-feed_stage (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, const Window &w, int lane, const Stages &stages,
-            int y, uint32_t rows, int grain)
-{
-  const uint8_t *src = reinterpret_cast<const uint8_t *> (p.src);
-  uint32_t stage = stages.at (), full = stages.full ();
-  int row_bytes = p.width * N;
-  /* Whole grains inside the row, as far as they are wanted; the rest, and all that is outside, pixel by pixel. */
-  int begin = max (w.from, 0) * N & -grain;
-  int end = min (min (w.to * N + grain - 1, row_bytes) & -grain, row_bytes);
-  uint32_t outside = 0;
-  int expected = 0;
+    from = from_pixel;
+    to = to_pixel;
+    begin = max (from, 0) * N & -grain;
+    last_end = max (min (wanted, bytes & -grain), begin);
+    end = whole <= abs (p.src_stride) ? min (wanted, whole) : last_end;
+  }
+  /* Whether anything but copies is needed. */
+  __device__ bool
+  patches () const
+  {
+    bool beyond = first < 0 || end_row > p.height - 1, constant = border_index (l.border, -1, 1) < 0;
 
-  end = max (begin, end);
-  if (lane < CONVOLVE_BANDED_ROWS && (rows >> lane & 1)) {
-    int row = border_index (l.border, y + lane, p.height);
+    return from < 0 || to > p.width || min (to, p.width) * N > (beyond ? last_end : end) || (beyond && constant);
+  }
+  __device__ const uint8_t *
+  row (int y) const
+  {
+    return reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)y * p.src_stride;
+  }
+  __device__ Rows
+  rows_at (int y) const
+  {
+    int skip = min (max (first - y, 0), CONVOLVE_BANDED_ROWS), keep = min (max (end_row - y, 0), CONVOLVE_BANDED_ROWS);
+    Rows rows = {((1u << keep) - 1) & ~((1u << skip) - 1), 0, 0};
 
-    if (row < 0) {
-      outside = 1;
+    if (y >= 0 && y + CONVOLVE_BANDED_ROWS < p.height)
+      return rows;
+
+    bool wanted = lane < CONVOLVE_BANDED_ROWS && (rows.inside >> lane & 1);
+    int at = wanted ? border_index (l.border, y + lane, p.height) : 0;
+
+    rows.outside = __ballot_sync (~0u, wanted && at < 0);
+    rows.last = __ballot_sync (~0u, wanted && at == p.height - 1);
+    rows.inside &= ~rows.outside;
+    return rows;
+  }
+
+  /* Asks for rows y .. of a stage; barrier gets the arrivals. */
+  __device__ void
+  ask (uint32_t stage, uint32_t barrier, int y) const
+  {
+    Rows rows = rows_at (y);
+    int bytes = 0;
+
+    stage -= origin;
+    if (CONVOLVE_HAS_BULK && grain == 16) {
+      int stop = rows.last >> lane & 1 ? last_end : end;
+
+      bytes = __popc (rows.inside & ~rows.last) * (end - begin) + __popc (rows.inside & rows.last) * (last_end - begin);
+      if ((rows.inside >> lane & 1) && stop > begin)
+        copy_bulk (stage + lane * pitch + begin, row (border_index (l.border, y + lane, p.height)) + begin, stop - begin,
+                   barrier);
+    } else if (grain == 16) {
+      copy_rows<16> (stage, y, rows);
+    } else if (grain == 8) {
+      copy_rows<8> (stage, y, rows);
     } else {
-#if CONVOLVE_HAS_BULK
-      if (grain == 16 && end > begin) {
-        copy_bulk (stage + lane * w.pitch + begin - w.origin, src + (ptrdiff_t)row * p.src_stride + begin, end - begin,
-                   full);
-        expected = end - begin;
+      copy_rows<4> (stage, y, rows);
+    }
+    barrier_arrive_after_copies (barrier);
+    if (lane == 0)
+      barrier_arrive_expecting (barrier, bytes);
+  }
+
+  /* Adds what is not copied to a stage that has landed. */
+  __device__ void
+  patch (uint32_t stage, int y) const
+  {
+    Rows rows = rows_at (y);
+
+    stage -= origin;
+    if (rows.last && last_end < min (to, p.width) * N)
+      patch_from_memory (stage, y, rows.last, last_end / N, min (to, p.width));
+    if (end < min (to, p.width) * N)
+      patch_from_memory (stage, y, rows.inside & ~rows.last, end / N, min (to, p.width));
+    __syncwarp ();
+    if (from < 0)
+      patch_from_row (stage, y, rows.inside, from, 0);
+    if (to > p.width)
+      patch_from_row (stage, y, rows.inside, p.width, to);
+    if (rows.outside)
+      patch_from_memory (stage, y, rows.outside, from, to);
+    fence_copies ();
+    __syncwarp ();
+  }
+
+  /* BYTES (4, 8, 16) at a time. */
+  template <int BYTES>
+  __device__ void
+  copy_rows (uint32_t stage, int y, const Rows &rows) const
+  {
+    const uint8_t *src = row (y);
+    bool plain = rows.inside == (1u << CONVOLVE_BANDED_ROWS) - 1 && !rows.last && y >= 0 &&
+                 y + CONVOLVE_BANDED_ROWS <= p.height;
+
+    for (int i = begin + lane * BYTES; i < end; i += 32 * BYTES) {
+      const uint8_t *from = src + i;
+      uint32_t to = stage + i;
+
+      if (plain) {
+#pragma unroll
+        for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++, from += p.src_stride, to += pitch)
+          copy_async<BYTES> (to, from);
+      } else {
+        for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++, to += pitch)
+          if ((rows.inside >> r & 1) && (i < last_end || !(rows.last >> r & 1)))
+            copy_async<BYTES> (to, row (border_index (l.border, y + r, p.height)) + i);
       }
-#endif
     }
   }
-  outside = __ballot_sync (~0u, outside);
-#if CONVOLVE_HAS_BULK
-  expected = __popc (__ballot_sync (~0u, expected > 0)) * (end - begin);
-#endif
-  if (!CONVOLVE_HAS_BULK || grain < 16)
+
+  /* Pixels start .. stop - 1 of rows by the border rule. */
+  __device__ void
+  patch_from_memory (uint32_t stage, int y, uint32_t rows, int start, int stop) const
+  {
     for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++) {
-      if (!((rows & ~outside) >> r & 1))
+      if (!(rows >> r & 1))
         continue;
 
-      const uint8_t *from = src + (ptrdiff_t)border_index (l.border, y + r, p.height) * p.src_stride;
-      uint32_t to = stage + r * w.pitch - w.origin;
+      int at = border_index (l.border, y + r, p.height);
 
-      if (grain == 16)
-        copy_row<16> (to, from, begin, end, lane);
-      else if (grain == 8)
-        copy_row<8> (to, from, begin, end, lane);
-      else
-        copy_row<4> (to, from, begin, end, lane);
+      for (int x = start + lane; x < stop; x += 32) {
+        int q[N], column = border_index (l.border, x, p.width);
+
+        if (at >= 0 && column >= 0)
+          load_pixel<CONVOLVE_SAMPLES_U8, N> (p, row (at), column, q);
+        else
+#pragma unroll
+          for (int c = 0; c < N; c++)
+            q[c] = (int)p.component[c].edge;
+        store_pixel_shared<N> (stage + r * pitch + x * N, q);
+      }
     }
-  if (outside)
-    patch_pixels<N> (l, p, w, lane, stage, y, outside, w.from, w.to);
-  if (w.from < 0)
-    patch_pixels<N> (l, p, w, lane, stage, y, rows, w.from, 0);
-  if (end < w.to * N)
-    patch_pixels<N> (l, p, w, lane, stage, y, rows, end / N, w.to);
-  fence_copies ();
-  __syncwarp ();
-  barrier_arrive_after_copies (full);
-  if (lane == 0) {
-#if CONVOLVE_HAS_BULK
-    barrier_arrive_expecting (full, expected);
-#else
-    barrier_arrive (full);
-#endif
   }
-}
 
-/* The largest of 4, 8, 16 that all rows of the picture are aligned to. */
-__device__ inline int
-grain_of (const ConvolveLaunchPicture &p)
+  /* The same for pixels left or right of rows that are there: nearly always they repeat some that are there, too. As
+   * many rows at a time as lanes allow. */
+  __device__ void
+  patch_from_row (uint32_t stage, int y, uint32_t rows, int start, int stop) const
+  {
+    int columns = 1, n = stop - start;
+
+    while (columns < n && columns < 32)
+      columns *= 2;
+    for (int i = lane & (columns - 1); i < n; i += columns) {
+      int x = start + i, at = border_index (l.border, x, p.width);
+      bool near = at >= max (from, 0) && at < min (to, p.width);
+
+#pragma unroll 4
+      for (int r = lane / columns; r < CONVOLVE_BANDED_ROWS; r += 32 / columns) {
+        int q[N];
+
+        if (!(rows >> r & 1))
+          continue;
+        if (near)
+          load_pixel_shared<N> (stage + r * pitch + at * N, q);
+        else if (at >= 0)
+          load_pixel<CONVOLVE_SAMPLES_U8, N> (p, row (border_index (l.border, y + r, p.height)), at, q);
+        else
+#pragma unroll
+          for (int c = 0; c < N; c++)
+            q[c] = (int)p.component[c].edge;
+        store_pixel_shared<N> (stage + r * pitch + x * N, q);
+      }
+    }
+  }
+};
+
+/* Stages of a task from row y on, one after the other. */
+template <int N>
+__device__ inline void
+feed_task (const Feed<N> &feed, Stages &stages, uint32_t &landed_turns, int y, int steps)
 {
-  uint32_t bits = (uint32_t)p.src | (uint32_t)p.src_stride;
+  /* Copies of so many stages are on their way before the oldest is patched. */
+  int lag = feed.patches () ? min ((int)feed.l.stages - 1, 2) : 0;
+  Stages behind = stages;
 
-  return bits & 7 ? 4 : bits & 15 ? 8 : 16;
+  for (int s = 0; s < steps + lag; s++) {
+    if (s < steps) {
+      barrier_wait (stages.empty (), stages.turn ^ 1);
+      feed.ask (stages.at (), lag ? stages.landed () : stages.full (), y + CONVOLVE_BANDED_ROWS * s);
+      stages.next ();
+    }
+    if (lag && s >= lag) {
+      barrier_wait (behind.landed (), landed_turns >> behind.slot & 1);
+      landed_turns ^= 1u << behind.slot;
+      feed.patch (behind.at (), y + CONVOLVE_BANDED_ROWS * (s - lag));
+      barrier_arrive_after_copies (behind.full ());
+      if (feed.lane == 0)
+        barrier_arrive (behind.full ());
+      behind.next ();
+    }
+  }
 }
 
 #endif

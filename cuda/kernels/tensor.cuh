@@ -31,16 +31,6 @@ lane_index ()
   return lane;
 }
 
-/* 0, but the compiler cannot know: what is indexed with it is loaded where it is used, not ahead of a loop. */
-__device__ inline int
-hidden_zero ()
-{
-  int zero;
-
-  asm volatile("mov.u32 %0, 0;" : "=r"(zero));
-  return zero;
-}
-
 /* ---- products ---- */
 
 /* The four floats of a lane in a 16 x 8 result: rows g and g + 8, columns 2 t and 2 t + 1 (g = lane / 4,
@@ -48,19 +38,6 @@ hidden_zero ()
 struct Quad {
   float v[4];
 };
-
-/* A constant as a product's start. Opaque, so that the compiler keeps four registers instead of filling four anew
- * before each product. */
-__device__ inline Quad
-constant_quad (float value)
-{
-  Quad q;
-
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    asm volatile("mov.f32 %0, %1;" : "=f"(q.v[i]) : "f"(value));
-  return q;
-}
 
 /* c + a x b: a is 16 x 16, b is 16 x 8. A lane has of a: (g, 2t..), (g + 8, 2t..), (g, 2t + 8..), (g + 8, 2t + 8..),
  * and of b: (2t.., g), (2t + 8.., g), each a pair. */
@@ -146,10 +123,23 @@ load_words (uint32_t address, uint32_t (&w)[WORDS])
   }
 }
 
+/* N bytes, a pixel. */
+template <int N>
 __device__ inline void
-store_byte (uint32_t address, int value)
+load_pixel_shared (uint32_t address, int (&q)[N])
 {
-  asm volatile("st.shared.u8 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+#pragma unroll
+  for (int c = 0; c < N; c++)
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(q[c]) : "r"(address + c) : "memory");
+}
+
+template <int N>
+__device__ inline void
+store_pixel_shared (uint32_t address, const int (&q)[N])
+{
+#pragma unroll
+  for (int c = 0; c < N; c++)
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(address + c), "r"(q[c]) : "memory");
 }
 
 __device__ inline void
@@ -219,30 +209,33 @@ barrier_wait (uint32_t barrier, uint32_t parity)
                : "memory");
 }
 
-#if CONVOLVE_HAS_BULK
-
-/* Bytes from global to shared memory by the copy engine; addresses and bytes are multiples of 16. The barrier counts
- * them off what barrier_arrive_expecting announced. */
+/* Bytes from global to shared memory by the copy engine (9.0); addresses and bytes are multiples of 16. The barrier
+ * counts them off what barrier_arrive_expecting announced. */
 __device__ inline void
 copy_bulk (uint32_t to, const uint8_t *from, int bytes, uint32_t barrier)
 {
+#if CONVOLVE_HAS_BULK
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                "l"(from), "r"(bytes), "r"(barrier)
                : "memory");
+#endif
 }
 
+/* Arrives, and makes the barrier wait for bytes of copy_bulk. */
 __device__ inline void
 barrier_arrive_expecting (uint32_t barrier, int bytes)
 {
+#if CONVOLVE_HAS_BULK
   asm volatile("{\n"
                ".reg .b64 state;\n"
                "mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n"
                "}" ::"r"(barrier),
                "r"(bytes)
                : "memory");
-}
-
+#else
+  barrier_arrive (barrier);
 #endif
+}
 
 /* Between this thread's ordinary accesses to shared memory and later ones of the copy engine. */
 __device__ inline void

@@ -212,16 +212,21 @@ check_picture (const SimKernel * kernel, const ConvolveLaunchPicture * p)
       p->row_end - p->row_begin, sim_row_bytes (p));
 }
 
+static double
+to_half (double value)
+{
+  int exponent;
+
+  frexp (value, &exponent);
+  exponent = MAX (exponent - 11, -24);
+  return ldexp (rint (ldexp (value, -exponent)), exponent);
+}
+
 /* Whether a half float can have the value. */
 static gboolean
 is_half (float value)
 {
-  int exponent;
-  double scaled;
-
-  frexp (value, &exponent);
-  scaled = ldexp (value, -MAX (exponent - 11, -24));
-  return scaled == rint (scaled) && fabs (value) <= 65504;
+  return value == to_half (value) && fabs (value) <= 65504;
 }
 
 /* What the products ask of a term. */
@@ -346,8 +351,7 @@ check_geometry (const SimKernel * kernel, const ConvolveLaunch * launch,
     guint strip = is_banded (kernel) ? banded_warps (kernel)
         * CONVOLVE_BANDED_PIXELS (p->n_components) :
         CONVOLVE_WARP_PIXELS (p->n_components);
-    guint step = is_banded (kernel) ? CONVOLVE_BANDED_ROWS :
-        CONVOLVE_STEP_ROWS;
+    guint step = is_banded (kernel) ? CONVOLVE_BANDED_ROWS : CONVOLVE_STEP_ROWS;
 
     if (kernel->route == CONVOLVE_ROUTE_STENCIL)
       continue;
@@ -409,8 +413,30 @@ term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   return sum;
 }
 
+/* What the products make of it: a row's sum, of samples less 128, becomes a half
+ * float. */
+static double
+banded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
+{
+  double sum = 0, sx = 0, sy = 0;
+
+  for (guint i = 0; i < term->nx; i++)
+    sx += w[i];
+  for (guint j = 0; j < term->ny; j++) {
+    double row = 0;
+
+    for (guint i = 0; i < term->nx; i++)
+      row += w[i] * (tap (launch, p, (gint64) x + i - term->ax,
+              (gint64) y + j - term->ay, c) - 128);
+    sum += w[term->nx + j] * to_half (row);
+    sy += w[term->nx + j];
+  }
+  return sum + 128 * sx * sy;
+}
+
 static guint
-filter_sample (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
     const float *const *weights, gint x, gint y, guint c)
 {
   const ConvolveLaunchSet *set = &launch->set[p->weights];
@@ -422,7 +448,8 @@ filter_sample (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   if (k->action == CONVOLVE_DO_FILL)
     return k->fill;
   for (guint i = 0; i < set->n_terms; i++)
-    t[i] = term_sum (launch, p, &set->term[i], weights[i], x, y, c);
+    t[i] = (is_banded (kernel) ? banded_sum : term_sum)
+        (launch, p, &set->term[i], weights[i], x, y, c);
   if (p->weighted && c != p->alpha) {
     double divisor =
         term_sum (launch, p, &set->term[0], weights[0], x, y, p->alpha);
@@ -475,7 +502,7 @@ run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
         guint sample[4];
 
         for (guint c = 0; c < p->n_components; c++)
-          sample[c] = filter_sample (launch, p, weights, x, y, c);
+          sample[c] = filter_sample (kernel, launch, p, weights, x, y, c);
         sim_write_pixel (p, x, y, sample);
       }
   }

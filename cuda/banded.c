@@ -99,6 +99,10 @@ term_error (const ConvolveTerm * term)
 {
   gdouble x, y, error_x, error_y;
 
+  if (term->matrix != NULL) {
+    weigh_error (term->matrix, &x, &error_x);
+    return CENTRE * error_x;
+  }
   weigh_error (term->x, &x, &error_x);
   weigh_error (term->y, &y, &error_y);
   return CENTRE * (error_x * y + x * error_y + HALF_EPSILON * x * y);
@@ -107,19 +111,21 @@ term_error (const ConvolveTerm * term)
 static gboolean
 reaches (const ConvolveTerm * term)
 {
-  guint most = CONVOLVE_BANDED_MAX_TAPS / 2;
+  const ConvolveMatrix *x = term->matrix != NULL ? term->matrix : term->x;
+  const ConvolveMatrix *y = term->matrix != NULL ? term->matrix : term->y;
+  guint most = (term->matrix != NULL ? CONVOLVE_BANDED_MAX_MATRIX :
+      CONVOLVE_BANDED_MAX_TAPS) / 2;
 
-  return term->matrix == NULL && term->x->anchor_x <= most
-      && term->y->anchor_y <= most
-      && term->x->width <= most + term->x->anchor_x + 1
-      && term->y->height <= most + term->y->anchor_y + 1;
+  return x->anchor_x <= most && y->anchor_y <= most
+      && x->width <= most + x->anchor_x + 1
+      && y->height <= most + y->anchor_y + 1;
 }
 
 /* TRUE if nothing but rounding comes after the pass's sums. */
 gboolean
 cuda_banded_is_plain (const ConvolvePass * pass)
 {
-  if (pass->operation == NULL
+  if (pass->operation == NULL || pass->alpha.weighted
       || pass->operation->combine != CONVOLVE_COMBINE_SUM)
     return FALSE;
   for (guint c = 0; c < pass->layout.n_components; c++) {
@@ -165,9 +171,15 @@ cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass)
 /* ---- launches ---- */
 
 static gboolean
+is_direct (const CudaVariant * variant)
+{
+  return variant->route == CONVOLVE_ROUTE_DIRECT;
+}
+
+static gboolean
 is_plain (const CudaVariant * variant)
 {
-  return variant->route == CONVOLVE_ROUTE_PLAIN;
+  return variant->route != CONVOLVE_ROUTE_BANDED;
 }
 
 static guint
@@ -182,34 +194,42 @@ cuda_banded_threads (const CudaVariant * variant)
   return CONVOLVE_BANDED_THREADS (is_plain (variant), variant->taps);
 }
 
-/* Blocks of the variant that run at a time. */
 static guint
-n_slots (const CudaDevice * device, const CudaVariant * variant)
+highest_matrix (const ConvolveLaunch * launch)
 {
-  return device->n_multiprocessors
-      * CONVOLVE_BANDED_BLOCKS (is_plain (variant), variant->taps);
+  guint ny = 1;
+
+  for (guint i = 0; i < launch->n_pictures; i++)
+    ny = MAX (ny, launch->set[launch->picture[i].weights].term[0].ny);
+  return ny;
 }
 
-void
+gboolean
 cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant,
     ConvolveLaunch * launch)
 {
-  guint most = device->shared_bytes[variant->id]
-      / CONVOLVE_BANDED_BLOCKS (is_plain (variant), variant->taps), pitch = 0;
+  guint most = device->shared_bytes[variant->id], pitch = 0;
+  guint ny = highest_matrix (launch), table =
+      convolve_banded_table_bytes (is_direct (variant), variant->taps, ny);
 
   for (guint i = 0; i < launch->n_pictures; i++)
     pitch = MAX (pitch, convolve_banded_pitch (launch->picture[i].n_components,
             variant->taps, variant_warps (variant)));
   launch->stage_bytes = CONVOLVE_BANDED_ROWS * pitch;
-  launch->stages = most <= CONVOLVE_BANDED_EXTRA_BYTES ? 0 :
-      MIN ((most - CONVOLVE_BANDED_EXTRA_BYTES) / launch->stage_bytes,
+  launch->stages = most <= table ? 0 : MIN ((most - table)
+      / (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES),
       CONVOLVE_BANDED_MAX_STAGES);
+  return launch->stages >= convolve_banded_least_stages (is_direct (variant),
+      ny);
 }
 
 guint
-cuda_banded_shared_bytes (const ConvolveLaunch * launch)
+cuda_banded_shared_bytes (const CudaVariant * variant,
+    const ConvolveLaunch * launch)
 {
-  return launch->stages * launch->stage_bytes + CONVOLVE_BANDED_EXTRA_BYTES;
+  return launch->stages * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
+      + convolve_banded_table_bytes (is_direct (variant), variant->taps,
+      highest_matrix (launch));
 }
 
 static guint
@@ -245,8 +265,9 @@ static guint
 choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
     const ConvolveLaunch * launch)
 {
-  guint fill = (variant->taps / 2 * 2 + CONVOLVE_BANDED_ROWS - 1)
-      / CONVOLVE_BANDED_ROWS * CONVOLVE_BANDED_ROWS;
+  guint reach = is_direct (variant) ? highest_matrix (launch) - 1 :
+      variant->taps / 2 * 2;
+  guint fill = divide_up (reach, CONVOLVE_BANDED_ROWS) * CONVOLVE_BANDED_ROWS;
   guint best = CONVOLVE_BANDED_ROWS, highest = 0;
   gdouble least = G_MAXDOUBLE;
 
@@ -256,7 +277,7 @@ choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
   for (guint rows = CONVOLVE_BANDED_ROWS; rows <= MAX_TASK_ROWS;
       rows += CONVOLVE_BANDED_ROWS) {
     guint64 tasks = count_tasks (variant, launch, rows);
-    guint64 rounds = divide_up (tasks, n_slots (device, variant));
+    guint64 rounds = divide_up (tasks, device->n_multiprocessors);
     gdouble cost = (gdouble) rounds * (rows + fill + TASK_START_ROWS)
         + rows / 4.;
 
@@ -286,5 +307,5 @@ cuda_banded_geometry (const CudaDevice * device, const CudaVariant * variant,
     n += p->blocks_x * p->blocks_y;
   }
   launch->n_blocks = n;
-  return MIN (n, n_slots (device, variant));
+  return MIN (n, device->n_multiprocessors);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Geometry of the banded and plain routes: what host, kernels and the simulated device must agree on, beside params.h.
+/* Geometry of the banded, plain and direct routes: what host, kernels and the simulated device must agree on, beside params.h.
  *
  * A block has CONVOLVE_BANDED_WARPS (plain, taps) working warps side by side, and one more that loads for them; taps are
- * the variant's. Its strip is CONVOLVE_BANDED_PIXELS (n) pixels a warp wide; task_rows is a multiple of
+ * the variant's; direct counts as plain here. Its strip is CONVOLVE_BANDED_PIXELS (n) pixels a warp wide; task_rows is a multiple of
  * CONVOLVE_BANDED_ROWS. Blocks, tasks and grid are counted as for the other routes. Terms have at most taps weights a
  * side, of which at most taps / 2 lie on either side of the anchor, and they are half floats' values. */
 #ifndef CONVOLVE_CUDA_BANDED_H
@@ -11,10 +11,11 @@
 #include "params.h"
 
 #define CONVOLVE_BANDED_ROWS 16
+/* The largest terms that there are variants for: rows and columns, and whole matrices. */
 #define CONVOLVE_BANDED_MAX_TAPS 65
+#define CONVOLVE_BANDED_MAX_MATRIX 33
 #define CONVOLVE_BANDED_WARPS(plain, taps) ((plain) ? ((taps) > 33 ? 11 : 15) : ((taps) > 33 ? 7 : 11))
-/* Blocks that a multiprocessor holds at a time: the grid is so many times larger than it has of those. */
-#define CONVOLVE_BANDED_BLOCKS(plain, taps) 1
+/* A multiprocessor holds one block. */
 #define CONVOLVE_BANDED_THREADS(plain, taps) (32 * CONVOLVE_BANDED_WARPS (plain, taps) + 32)
 #define CONVOLVE_BANDED_PIXELS(n) ((n) == 1 ? 64 : (n) == 2 ? 32 : 16)
 #define CONVOLVE_BANDED_MAX_STAGES 6
@@ -30,9 +31,25 @@ convolve_banded_pitch (uint32_t n, uint32_t taps, uint32_t warps)
   return (bytes - 16 * n + 127) / 128 * 128 + 16 * n;
 }
 
-/* What a block needs beside its stages: three barriers for each of them (24 bytes; more, so that what follows is
- * aligned), and a table of weights. */
+/* What a block needs for each stage beside the rows: three barriers, and room so that what follows is aligned. */
 #define CONVOLVE_BANDED_BARRIER_BYTES 32
-#define CONVOLVE_BANDED_EXTRA_BYTES (CONVOLVE_BANDED_BARRIER_BYTES * CONVOLVE_BANDED_MAX_STAGES + 12 * 512)
+/* Fragments of 16 x 16 weights, and the bytes of one. */
+#define CONVOLVE_BANDED_DEPTH(taps) ((16 + (taps) / 2 * 2 + 15) / 16)
+#define CONVOLVE_BANDED_FRAGMENT_BYTES 512
+
+/* Bytes of weights in shared memory; ny: rows of the highest matrix, direct only. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_banded_table_bytes (uint32_t direct, uint32_t taps, uint32_t ny)
+{
+  return CONVOLVE_BANDED_FRAGMENT_BYTES * (direct ? ny * CONVOLVE_BANDED_DEPTH (taps) + 1 :
+      2 * CONVOLVE_BANDED_DEPTH (taps) + 2);
+}
+
+/* Stages that a block needs at least: direct holds all the rows that a step's results see. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_banded_least_stages (uint32_t direct, uint32_t ny)
+{
+  return direct ? (ny - 1 + CONVOLVE_BANDED_ROWS - 1) / CONVOLVE_BANDED_ROWS + 2 : 2;
+}
 
 #endif

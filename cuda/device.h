@@ -24,10 +24,12 @@ typedef struct {
   guint8 route, samples, terms, taps;
 } CudaVariant;
 
+/* Of the routes that cuda/banded.c serves. */
 static inline gboolean
 cuda_variant_is_banded (const CudaVariant * variant)
 {
-  return variant->route == CONVOLVE_ROUTE_BANDED || variant->route == CONVOLVE_ROUTE_PLAIN;
+  return variant->route == CONVOLVE_ROUTE_BANDED || variant->route == CONVOLVE_ROUTE_PLAIN
+      || variant->route == CONVOLVE_ROUTE_DIRECT;
 }
 
 /* All variants, in the order of variants.h; *n is their number. */

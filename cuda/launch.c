@@ -41,7 +41,7 @@ cuda_launch_shared_bytes (const CudaVariant * variant,
   guint most = 0;
 
   if (cuda_variant_is_banded (variant))
-    return cuda_banded_shared_bytes (launch);
+    return cuda_banded_shared_bytes (variant, launch);
   for (guint i = 0; i < launch->n_pictures; i++) {
     const ConvolveLaunchPicture *p = &launch->picture[i];
     guint nx, ny, bytes = 0;
@@ -154,8 +154,7 @@ cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks,
       cuda_banded_threads (variant) : CONVOLVE_BLOCK_THREADS;
 
   return CU_CHECK (error, cuLaunchKernel, device->function[variant->id],
-      n_blocks, 1, 1, threads, 1, 1, shared_bytes,
-      device->compute, list, NULL);
+      n_blocks, 1, 1, threads, 1, 1, shared_bytes, device->compute, list, NULL);
 }
 
 gboolean

@@ -14,7 +14,7 @@ typedef struct
   guint route;                  /* CONVOLVE_ROUTE_...; STAGE_LOAD: by stages */
   guint samples;                /* CONVOLVE_SAMPLES_... */
   guint n_terms;
-  gboolean banded;              /* SEPARABLE: the tensor cores can do it ... */
+  gboolean banded;              /* the tensor cores can do it ... */
   gboolean plain;               /* ... and then nothing is left to do */
 } Need;
 
@@ -102,6 +102,7 @@ cuda_picture_init (ConvolveLaunchPicture * picture, const ConvolvePass * pass)
     picture->alpha = pass->alpha.component;
     picture->sum = pass->operation->sum;
   }
+  picture->plain = cuda_banded_is_plain (pass);
   for (guint c = 0; c < layout->n_components; c++)
     component_init (&picture->component[c], &layout->component[c],
         &pass->component[c], picture->store == CONVOLVE_STORE_BITS32);
@@ -232,7 +233,7 @@ set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
       append_matrix (weights, operation->term[t].x, banded);
       append_matrix (weights, operation->term[t].y, banded);
     } else {
-      append_matrix (weights, operation->term[t].matrix, FALSE);
+      append_matrix (weights, operation->term[t].matrix, banded);
     }
   }
 }
@@ -347,8 +348,9 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
     need.route = CONVOLVE_ROUTE_STENCIL;
   else if (!fits_shared_memory (device, pass, find_variant (&any, G_MAXUINT16)))
     need.route = CONVOLVE_ROUTE_STAGE_LOAD;
-  if (force != CUDA_FORCE_FLOAT && need.route == CONVOLVE_ROUTE_SEPARABLE
-      && need.samples == CONVOLVE_SAMPLES_U8) {
+  if (force != CUDA_FORCE_FLOAT && need.samples == CONVOLVE_SAMPLES_U8
+      && (need.route == CONVOLVE_ROUTE_SEPARABLE
+          || need.route == CONVOLVE_ROUTE_MATRIX)) {
     need.banded = cuda_banded_takes (device, pass);
     need.plain = cuda_banded_is_plain (pass);
   }
@@ -466,14 +468,14 @@ group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
   const CudaVariant *variant;
   ConvolveLaunch *launch = &group->wide.launch;
 
-  need.route = need.plain ? CONVOLVE_ROUTE_PLAIN : CONVOLVE_ROUTE_BANDED;
+  need.route = !launch->separable ? CONVOLVE_ROUTE_DIRECT :
+      need.plain ? CONVOLVE_ROUTE_PLAIN : CONVOLVE_ROUTE_BANDED;
   variant = find_variant (&need, taps);
-  cuda_banded_stages (device, variant, launch);
-  if (launch->stages < 2)
+  if (!cuda_banded_stages (device, variant, launch))
     return FALSE;
   group->wide.variant = variant;
   for (guint i = 0; i < sets->n_operations; i++)
-    set_init_any (&launch->set[i], sets->operation[i], TRUE, TRUE,
+    set_init_any (&launch->set[i], sets->operation[i], launch->separable, TRUE,
         MAX (need.n_terms, 1), weights);
   return TRUE;
 }

@@ -131,14 +131,14 @@ gboolean cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_
 /* Bytes of shared memory that the launch needs in variant. */
 guint cuda_launch_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
 
-/* banded.c: passes that half floats can carry, and launches of the routes BANDED and PLAIN */
+/* banded.c: passes that half floats can carry, and launches of the routes BANDED, PLAIN and DIRECT */
 gboolean cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass);
 gboolean cuda_banded_is_plain (const ConvolvePass * pass);
 /* to: as many as the matrix has. */
 void cuda_banded_quantise (const ConvolveMatrix * matrix, gfloat * to);
-/* Chooses the stages of shared memory. */
-void cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
-guint cuda_banded_shared_bytes (const ConvolveLaunch * launch);
+/* Chooses the stages of shared memory; FALSE if the device has too little. */
+gboolean cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
+guint cuda_banded_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
 guint cuda_banded_threads (const CudaVariant * variant);
 /* Numbers the tasks of all pictures; gives back the grid's blocks. */
 guint cuda_banded_geometry (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);

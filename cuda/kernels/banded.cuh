@@ -412,6 +412,57 @@ store_row (uint32_t (&w)[Tile<N, R>::units], uint8_t *row, int left, int t, bool
     store_words<Tile<N, R>::units> (row + offset, left - offset, wide, w);
 }
 
+/* Sixteen rows of a warp's results on their way. */
+template <int N, int R> struct Output {
+  using P = Part<N, R>;
+  const ConvolveLaunchPicture &p;
+  int x, y, y1, t, left; /* y: row g of them; left: bytes from pixel x to the row's end */
+  bool wide;
+  uint32_t words[2][Tile<N, R>::units];
+
+  __device__
+  Output (const ConvolveLaunchPicture &picture, int pixel, int row, int end_row, int lane, bool wide_rows)
+      : p (picture), x (pixel), y (row + lane / 4), y1 (end_row), t (lane % 4), left ((picture.width - pixel) * N),
+        wide (wide_rows)
+  {
+  }
+  /* From a part's sums to its words. PLAIN: nothing but rounding. */
+  template <bool PLAIN>
+  __device__ void
+  finish (const ConvolveLaunch &l, bool input, int part, const Quad (&sum)[P::quads])
+  {
+#pragma unroll
+    for (int i = 0; i < 2 * P::words; i++) {
+      int half = i / P::words, k = part * P::words + i % P::words;
+      float v[4];
+
+#pragma unroll
+      for (int b = 0; b < 4; b++)
+        v[b] = result<N, R> (sum, k, b, half);
+      if constexpr (PLAIN) {
+        words[half][k] = byte_quad (v[0], v[1], v[2], v[3]);
+      } else {
+        int offset = word_offset<N> (k, t), row = y + 8 * half;
+        uint32_t in = 0;
+
+        if (input && row < y1)
+          in = load_word (reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride + (ptrdiff_t)x * N +
+                              offset,
+                          left - offset);
+        words[half][k] = finish_word<N> (l, p, k, in, v);
+      }
+    }
+  }
+  __device__ void
+  store ()
+  {
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+      store_row<N, R> (words[half], reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)(y + 8 * half) * p.dst_stride +
+                           (ptrdiff_t)x * N, left, t, y + 8 * half < y1, wide);
+  }
+};
+
 /* ---- the march ---- */
 
 template <int N, int R> struct Walk {
@@ -449,42 +500,16 @@ step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk,
   if (s < T::fill)
     return;
 
-  using P = Part<N, R>;
-  uint32_t words[2][T::units];
-  int y = y0 + CONVOLVE_BANDED_ROWS * (s - T::fill) + g;
-  int left = (p.width - walk.x) * N;
+  Output<N, R> out (p, walk.x, y0 + CONVOLVE_BANDED_ROWS * (s - T::fill), y1, lane, walk.wide);
 
 #pragma unroll
-  for (int part = 0; part < P::parts; part++) {
-    Quad sum[P::quads];
+  for (int part = 0; part < Part<N, R>::parts; part++) {
+    Quad sum[Part<N, R>::quads];
 
     filter_columns<N, R, PHASE> (walk.w, walk.h, part, sum);
-#pragma unroll
-    for (int i = 0; i < 2 * P::words; i++) {
-      int half = i / P::words, k = part * P::words + i % P::words;
-      float v[4];
-
-#pragma unroll
-      for (int b = 0; b < 4; b++)
-        v[b] = result<N, R> (sum, k, b, half);
-      if constexpr (PLAIN) {
-        words[half][k] = byte_quad (v[0], v[1], v[2], v[3]);
-      } else {
-        int offset = word_offset<N> (k, t), row = y + 8 * half;
-        uint32_t in = 0;
-
-        if (walk.input && row < y1)
-          in = load_word (reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride +
-                              (ptrdiff_t)walk.x * N + offset,
-                          left - offset);
-        words[half][k] = finish_word<N> (l, p, k, in, v);
-      }
-    }
+    out.template finish<PLAIN> (l, walk.input, part, sum);
   }
-#pragma unroll
-  for (int half = 0; half < 2; half++)
-    store_row<N, R> (words[half], reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)(y + 8 * half) * p.dst_stride +
-                         (ptrdiff_t)walk.x * N, left, t, y + 8 * half < y1, walk.wide);
+  out.store ();
 }
 
 /* PHASE, PHASE + 1, ... in turn. */
@@ -601,8 +626,7 @@ filter_all (const ConvolveLaunch &l)
 #define CONVOLVE_BANDED_BODY(plain, taps)
 #endif
 #define CONVOLVE_BANDED_KERNEL(name, plain, taps)                                         \
-  extern "C" __global__ void                                                              \
-  __launch_bounds__ (CONVOLVE_BANDED_THREADS (plain, taps), CONVOLVE_BANDED_BLOCKS (plain, taps)) \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (plain, taps), 1) \
       name (const __grid_constant__ ConvolveLaunch launch)                                \
   {                                                                                       \
     CONVOLVE_BANDED_BODY (plain, taps);                                                   \

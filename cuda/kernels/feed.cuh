@@ -83,6 +83,13 @@ struct Rows {
   uint32_t last;    /* the picture's last, behind which memory may end */
 };
 
+/* Pixels left or right of a picture that repeat some of it, by the border rule. A lane moves one of each row or two or
+ * more of them: as many rows at a time as lanes allow. */
+struct Side {
+  int columns;    /* a power of two; 0: there are none, or they are not that near */
+  int to, source; /* bytes from byte 0 of the picture's row */
+};
+
 /* What a task reads, and from where. Byte 0 of a stage's row is byte origin of the picture's (a multiple of 16, negative
  * at the left edge). */
 template <int N> struct Feed {
@@ -95,6 +102,7 @@ template <int N> struct Feed {
   int begin, end; /* bytes of the row that are copied, multiples of grain: from the picture's edge on, but perhaps a few
                    * more than a row has, if there is room in its stride ... */
   int last_end;   /* ... which the last row may not have */
+  Side left, right;
 
   __device__
   Feed (const ConvolveLaunch &launch, const ConvolveLaunchPicture &picture, int lane_index)
@@ -115,6 +123,30 @@ template <int N> struct Feed {
     begin = max (from, 0) * N & -grain;
     last_end = max (min (wanted, bytes & -grain), begin);
     end = whole <= abs (p.src_stride) ? min (wanted, whole) : last_end;
+    left = side (from, 0);
+    right = side (p.width, to);
+  }
+  /* Pixels start .. stop - 1, at most 32. */
+  __device__ Side
+  side (int start, int stop) const
+  {
+    Side s = {1, 0, 0};
+
+    while (s.columns < stop - start)
+      s.columns *= 2;
+
+    int x = start + (lane & (s.columns - 1)), at = border_index (l.border, x, p.width);
+
+    s.to = x * N;
+    s.source = at * N;
+    /* A lane too many does what the last one does. */
+    if (x >= stop) {
+      s.to = (stop - 1) * N;
+      s.source = border_index (l.border, stop - 1, p.width) * N;
+    }
+    if (stop <= start || !__all_sync (~0u, s.source >= max (from, 0) * N && s.source < min (to, p.width) * N))
+      s.columns = 0;
+    return s;
   }
   /* Whether anything but copies is needed. */
   __device__ bool
@@ -186,10 +218,14 @@ template <int N> struct Feed {
     if (end < min (to, p.width) * N)
       patch_from_memory (stage, y, rows.inside & ~rows.last, end / N, min (to, p.width));
     __syncwarp ();
-    if (from < 0)
-      patch_from_row (stage, y, rows.inside, from, 0);
-    if (to > p.width)
-      patch_from_row (stage, y, rows.inside, p.width, to);
+    if (left.columns)
+      move_pixels (stage, left);
+    else if (from < 0)
+      patch_from_memory (stage, y, rows.inside, from, 0);
+    if (right.columns)
+      move_pixels (stage, right);
+    else if (to > p.width)
+      patch_from_memory (stage, y, rows.inside, p.width, to);
     if (rows.outside)
       patch_from_memory (stage, y, rows.outside, from, to);
     fence_copies ();
@@ -221,60 +257,53 @@ template <int N> struct Feed {
     }
   }
 
-  /* Pixels start .. stop - 1 of rows by the border rule. */
+  /* Pixels start .. stop - 1 of rows by the border rule, four rows of a lane's at a time. */
   __device__ void
   patch_from_memory (uint32_t stage, int y, uint32_t rows, int start, int stop) const
   {
-    for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++) {
-      if (!(rows >> r & 1))
-        continue;
+    constexpr int batch = 4;
+    int columns = 1;
 
-      int at = border_index (l.border, y + r, p.height);
+    while (columns < stop - start && columns < 32)
+      columns *= 2;
+    for (int x = start + (lane & (columns - 1)); x < stop; x += columns) {
+      int column = border_index (l.border, x, p.width), step = 32 / columns;
 
-      for (int x = start + lane; x < stop; x += 32) {
-        int q[N], column = border_index (l.border, x, p.width);
+      for (int first_row = lane / columns; first_row < CONVOLVE_BANDED_ROWS; first_row += batch * step) {
+        int q[batch][N];
 
-        if (at >= 0 && column >= 0)
-          load_pixel<CONVOLVE_SAMPLES_U8, N> (p, row (at), column, q);
-        else
 #pragma unroll
-          for (int c = 0; c < N; c++)
-            q[c] = (int)p.component[c].edge;
-        store_pixel_shared<N> (stage + r * pitch + x * N, q);
+        for (int k = 0; k < batch; k++) {
+          int r = first_row + k * step, at = border_index (l.border, y + r, p.height);
+
+          if (r < CONVOLVE_BANDED_ROWS && (rows >> r & 1) && at >= 0 && column >= 0)
+            load_pixel<CONVOLVE_SAMPLES_U8, N> (p, row (at), column, q[k]);
+          else
+#pragma unroll
+            for (int c = 0; c < N; c++)
+              q[k][c] = (int)p.component[c].edge;
+        }
+#pragma unroll
+        for (int k = 0; k < batch; k++) {
+          int r = first_row + k * step;
+
+          if (r < CONVOLVE_BANDED_ROWS && (rows >> r & 1))
+            store_pixel_shared<N> (stage + r * pitch + x * N, q[k]);
+        }
       }
     }
   }
 
-  /* The same for pixels left or right of rows that are there: nearly always they repeat some that are there, too. As
-   * many rows at a time as lanes allow. */
+  /* In all rows: where there is nothing of the picture, nothing is read later. */
   __device__ void
-  patch_from_row (uint32_t stage, int y, uint32_t rows, int start, int stop) const
+  move_pixels (uint32_t stage, const Side &s) const
   {
-    int columns = 1, n = stop - start;
-
-    while (columns < n && columns < 32)
-      columns *= 2;
-    for (int i = lane & (columns - 1); i < n; i += columns) {
-      int x = start + i, at = border_index (l.border, x, p.width);
-      bool near = at >= max (from, 0) && at < min (to, p.width);
+    int step = 32 / s.columns;
+    uint32_t row = stage + lane / s.columns * pitch;
 
 #pragma unroll 4
-      for (int r = lane / columns; r < CONVOLVE_BANDED_ROWS; r += 32 / columns) {
-        int q[N];
-
-        if (!(rows >> r & 1))
-          continue;
-        if (near)
-          load_pixel_shared<N> (stage + r * pitch + at * N, q);
-        else if (at >= 0)
-          load_pixel<CONVOLVE_SAMPLES_U8, N> (p, row (border_index (l.border, y + r, p.height)), at, q);
-        else
-#pragma unroll
-          for (int c = 0; c < N; c++)
-            q[c] = (int)p.component[c].edge;
-        store_pixel_shared<N> (stage + r * pitch + x * N, q);
-      }
-    }
+    for (int r = lane / s.columns; r < CONVOLVE_BANDED_ROWS; r += step, row += step * pitch)
+      move_pixel<N> (row + s.to, row + s.source);
   }
 };
 

@@ -123,14 +123,27 @@ load_words (uint32_t address, uint32_t (&w)[WORDS])
   }
 }
 
-/* N bytes, a pixel. */
+/* A pixel of N bytes; two and four are aligned to their number. */
 template <int N>
 __device__ inline void
-load_pixel_shared (uint32_t address, int (&q)[N])
+move_pixel (uint32_t to, uint32_t from)
 {
+  uint32_t v[3];
+
+  if constexpr (N == 4) {
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v[0]) : "r"(from) : "memory");
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(v[0]) : "memory");
+  } else if constexpr (N == 2) {
+    asm volatile("ld.shared.u16 %0, [%1];" : "=r"(v[0]) : "r"(from) : "memory");
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(to), "r"(v[0]) : "memory");
+  } else {
 #pragma unroll
-  for (int c = 0; c < N; c++)
-    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(q[c]) : "r"(address + c) : "memory");
+    for (int c = 0; c < N; c++)
+      asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v[c]) : "r"(from + c) : "memory");
+#pragma unroll
+    for (int c = 0; c < N; c++)
+      asm volatile("st.shared.u8 [%0], %1;" ::"r"(to + c), "r"(v[c]) : "memory");
+  }
 }
 
 template <int N>

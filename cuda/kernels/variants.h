@@ -10,13 +10,14 @@
  *            MATRIX     a whole matrix from a shared-memory tile
  *            BANDED     rows and columns in one pass as products of matrices (compute capability 8.0 or more)
  *            PLAIN      the same where nothing but rounding comes after the sums
+ *            DIRECT     a whole matrix as products of matrices (8.0 or more)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot
  *   samples  U8, U16: components side by side, native byte order; ANY: everything else (packed 4:2:2, 10:10:10:2,
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
  *   terms    terms that it sums or combines
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
- *            the host); 0: any, told by the launch (weights in device memory); BANDED, PLAIN: the most of a side
- *            (weights in device memory) */
+ *            the host); 0: any, told by the launch (weights in device memory); BANDED, PLAIN, DIRECT: the most
+ *            of a side (weights in device memory) */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
 #define CONVOLVE_CUDA_VARIANTS_H
 
@@ -69,6 +70,11 @@
   X (plain_u8_n33, plain, PLAIN, U8, 1, 33) \
   X (plain_u8_n65, plain, PLAIN, U8, 1, 65)
 
+#define CONVOLVE_VARIANTS_DIRECT(X) \
+  X (direct_u8_n9, direct, DIRECT, U8, 1, 9) \
+  X (direct_u8_n17, direct, DIRECT, U8, 1, 17) \
+  X (direct_u8_n33, direct, DIRECT, U8, 1, 33)
+
 #define CONVOLVE_VARIANTS_STAGE(X) \
   X (stage_load, stage, STAGE_LOAD, FLOAT, 1, 0) \
   X (stage_rows, stage, STAGE_ROWS, FLOAT, 1, 0) \
@@ -87,10 +93,11 @@
   CONVOLVE_VARIANTS_MATRIX (X) \
   CONVOLVE_VARIANTS_BANDED (X) \
   CONVOLVE_VARIANTS_PLAIN (X) \
+  CONVOLVE_VARIANTS_DIRECT (X) \
   CONVOLVE_VARIANTS_STAGE (X)
 
 /* The sources, each a fatbin of its own. */
-#define CONVOLVE_SOURCES(X) X (stencil) X (separable) X (matrix) X (banded) X (plain) X (stage)
+#define CONVOLVE_SOURCES(X) X (stencil) X (separable) X (matrix) X (banded) X (plain) X (direct) X (stage)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -98,6 +105,7 @@ enum {
   CONVOLVE_ROUTE_MATRIX,
   CONVOLVE_ROUTE_BANDED,
   CONVOLVE_ROUTE_PLAIN,
+  CONVOLVE_ROUTE_DIRECT,
   CONVOLVE_ROUTE_STAGE_LOAD,
   CONVOLVE_ROUTE_STAGE_ROWS,
   CONVOLVE_ROUTE_STAGE_COLUMNS,

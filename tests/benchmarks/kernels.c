@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernels alone, on frames in device memory, beside a copy of the same size
- * in the same run: time, bytes a second, and the ratio. Cold: frames rotate over
- * more than five times the cache; warm: the same pair again and again. Each row
- * is checked: a small frame against the reference in double precision, the whole
- * frame against the plain float kernels. */
+/* The kernels alone, on frames in device memory, beside a copy of the same
+ * size in the same run: time, bytes a second, and the ratio. Cold: frames
+ * rotate over more than five times the cache; warm: the same pair again and
+ * again. Each row is checked: a small frame against the reference in double
+ * precision, the whole frame against the plain float kernels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ typedef struct
   ConvolvePlan *plan;
   CudaProgram *program;
   GstVideoInfo info;
-  gsize bytes;                  /* of a frame, rounded up to what keeps planes aligned */
+  gsize bytes;                  /* of a frame, rounded up for alignment */
   guint n_pairs;
   CUdeviceptr memory;
 } Run;
@@ -310,6 +310,26 @@ compare_outputs (Run * run, const Job * job)
 
 /* ---- rows ---- */
 
+static gchar *option_csv, *option_formats, *option_sizes, *option_radii,
+    *option_direct;
+static gint option_slack;
+
+/* Rows further apart: what alignment of rows costs. */
+static void
+widen_strides (GstVideoInfo * info, guint slack)
+{
+  gsize offset = 0;
+
+  for (guint p = 0; slack > 0 && p < GST_VIDEO_INFO_N_PLANES (info); p++) {
+    info->stride[p] += slack;
+    info->offset[p] = offset;
+    offset += (gsize) info->stride[p] * (p == 0 ? info->height :
+        GST_VIDEO_SUB_SCALE (info->finfo->h_sub[1], info->height));
+    offset = (offset + 255) & ~(gsize) 255;
+    info->size = offset;
+  }
+}
+
 static void
 run_init (Run * run, CudaDevice * device, const Job * job)
 {
@@ -321,6 +341,7 @@ run_init (Run * run, CudaDevice * device, const Job * job)
   run->device = device;
   gst_video_info_set_format (&run->info,
       gst_video_format_from_string (job->format), job->width, job->height);
+  widen_strides (&run->info, option_slack);
   run->bytes = (run->info.size + 255) & ~(gsize) 255;
   run->n_pairs = CLAMP (COLD_BYTES / (2 * run->bytes) + 1, 5, MAX_PAIRS);
   words = run->bytes / 4;
@@ -383,10 +404,6 @@ static const struct
   {"8K", 7680, 4320},
 };
 
-static gchar *option_csv, *option_formats = "RGBA,NV12,P010_10LE,GRAY8,"
-    "RGBA64_LE", *option_sizes = "1080p,4K,8K", *option_radii =
-    "1,2,4,8,16,32", *option_direct = "1,2,4";
-
 static const GOptionEntry options[] = {
   {"csv", 0, 0, G_OPTION_ARG_FILENAME, &option_csv, "Write rows to FILE too",
       "FILE"},
@@ -397,14 +414,22 @@ static const GOptionEntry options[] = {
       "Radii of separable Gaussians", "LIST"},
   {"direct", 0, 0, G_OPTION_ARG_STRING, &option_direct,
       "Radii of whole matrices", "LIST"},
+  {"slack", 0, 0, G_OPTION_ARG_INT, &option_slack,
+      "Bytes added to the distance of rows", "BYTES"},
   {NULL}
 };
+
+static gchar **
+split (const gchar * list, const gchar * usual)
+{
+  return g_strsplit (list != NULL ? list : usual, ",", -1);
+}
 
 static gboolean
 measure_frames (CudaDevice * device, Job * job, FILE * csv)
 {
-  gchar **radii[2] = { g_strsplit (option_radii, ",", -1),
-    g_strsplit (option_direct, ",", -1)
+  gchar **radii[2] = { split (option_radii, "1,2,4,8,16,32"),
+    split (option_direct, "1,2,4,8,16")
   };
   gboolean good = TRUE;
   gdouble copy[2];
@@ -469,14 +494,14 @@ main (int argc, char **argv)
   printf ("%s\n%-6s %-7s %-9s %4s %9s %8s %7s %9s %7s\n", device->name, "size",
       "format", "method", "r", "cold, us", "GB/s", "x copy", "warm, us",
       "x copy");
-  formats = g_strsplit (option_formats, ",", -1);
+  formats = split (option_formats, "RGBA,NV12,P010_10LE,GRAY8,RGBA64_LE");
   for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (guint f = 0; formats[f] != NULL; f++) {
       Job job = {.format = formats[f],.size = sizes[s].name,
         .width = sizes[s].width,.height = sizes[s].height
       };
 
-      if (strstr (option_sizes, sizes[s].name) != NULL)
+      if (option_sizes == NULL || strstr (option_sizes, sizes[s].name) != NULL)
         good &= measure_frames (device, &job, csv);
     }
   if (csv != NULL)

@@ -55,6 +55,7 @@ typedef struct
   ConvolveMethod method;
   guint iterations;
   gdouble scale;
+  gdouble sigma_y;              /* 0: as sigma */
 } Setup;
 
 #define METHOD(name) CONVOLVE_METHOD_##name
@@ -68,15 +69,17 @@ static const Setup setups[] = {
   {GAUSSIAN, 1.3, METHOD (SEPARABLE), 1, 1},     /* 9 */
   {GAUSSIAN, 2.3, METHOD (SEPARABLE), 1, 1},     /* 15 */
   {GAUSSIAN, 4.0, METHOD (SEPARABLE), 1, 1},     /* 25 */
-  {GAUSSIAN, 8.0, METHOD (SEPARABLE), 1, 1},     /* 49 */
+  {GAUSSIAN, 8.0, METHOD (SEPARABLE), 1, 1, 0.3},        /* 49 */
   {GAUSSIAN, 1.0, METHOD (SEPARABLE), 1, 1.5},
   {GAUSSIAN, 2.3, METHOD (SEPARABLE), 1, 1.5},
-  {GAUSSIAN, 4.0, METHOD (SEPARABLE), 1, 1.5},
-  {GAUSSIAN, 8.0, METHOD (SEPARABLE), 1, 1.5},
+  {GAUSSIAN, 4.0, METHOD (SEPARABLE), 1, 1.5, 0.3},
+  {GAUSSIAN, 8.0, METHOD (SEPARABLE), 1, 1.5, 0.3},
   {GAUSSIAN, 0.3, METHOD (DIRECT), 1, 1},
   {GAUSSIAN, 0.6, METHOD (DIRECT), 1, 1},
   {GAUSSIAN, 1.0, METHOD (DIRECT), 1, 1},
   {GAUSSIAN, 1.3, METHOD (DIRECT), 1, 1},
+  {GAUSSIAN, 2.3, METHOD (DIRECT), 1, 1},        /* 15 x 15 */
+  {GAUSSIAN, 4.0, METHOD (DIRECT), 1, 1.5, 0.3}, /* 25 x 3 */
   {CONVOLVE_FILTER_UNSHARP, 1.0, METHOD (SEPARABLE), 1, 1},
   {CONVOLVE_FILTER_SOBEL, 1.0, METHOD (SEPARABLE), 1, 1},
   {CONVOLVE_FILTER_SOBEL, 1.0, METHOD (DIRECT), 1, 1},
@@ -101,6 +104,8 @@ settings_from (ConvolveSettings * settings, const Setup * setup)
   convolve_settings_init (settings);
   settings->filter = setup->filter;
   settings->sigma = setup->sigma;
+  if (setup->sigma_y > 0)
+    settings->sigma_y = setup->sigma_y;
   settings->method = setup->method;
   settings->iterations = setup->iterations;
   settings->scale = setup->scale;

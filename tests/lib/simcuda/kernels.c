@@ -51,13 +51,20 @@ static gboolean
 is_banded (const SimKernel * kernel)
 {
   return kernel->route == CONVOLVE_ROUTE_BANDED
-      || kernel->route == CONVOLVE_ROUTE_PLAIN;
+      || kernel->route == CONVOLVE_ROUTE_PLAIN
+      || kernel->route == CONVOLVE_ROUTE_DIRECT;
+}
+
+static gboolean
+is_direct (const SimKernel * kernel)
+{
+  return kernel->route == CONVOLVE_ROUTE_DIRECT;
 }
 
 static guint
 banded_warps (const SimKernel * kernel)
 {
-  return CONVOLVE_BANDED_WARPS (kernel->route == CONVOLVE_ROUTE_PLAIN,
+  return CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
       kernel->taps);
 }
 
@@ -232,7 +239,7 @@ is_half (float value)
 /* What the products ask of a term. */
 static void
 check_banded_term (const SimKernel * kernel, const ConvolveLaunchTerm * term,
-    const float *weights)
+    const float *weights, gsize n)
 {
   guint half = kernel->taps / 2;
 
@@ -240,7 +247,7 @@ check_banded_term (const SimKernel * kernel, const ConvolveLaunchTerm * term,
       || term->ny > half + term->ay + 1)
     sim_misuse ("%s got a term of %u x %u weights around %u, %u",
         kernel->name, term->nx, term->ny, term->ax, term->ay);
-  for (guint i = 0; i < (guint) term->nx + term->ny; i++)
+  for (gsize i = 0; i < n; i++)
     if (!is_half (weights[i]))
       sim_misuse ("%s got the weight %g", kernel->name, weights[i]);
 }
@@ -258,7 +265,7 @@ check_plain (const SimKernel * kernel, const ConvolveLaunch * launch,
     plain &= k->action == CONVOLVE_DO_FILTER && k->gain == 1 && k->offset == 0
         && k->lo <= 0 && k->hi >= 255;
   }
-  if (!plain)
+  if (plain ? !p->plain : p->plain || kernel->route == CONVOLVE_ROUTE_PLAIN)
     sim_misuse ("%s got more to do than to round", kernel->name);
 }
 
@@ -293,7 +300,7 @@ term_weights (const SimKernel * kernel, const ConvolveLaunch * launch,
             launch->weights + term->first * (guint64) 4, 0, 1, n * 4))
       return NULL;
     if (is_banded (kernel))
-      check_banded_term (kernel, term, weights);
+      check_banded_term (kernel, term, weights, n);
     return weights;
   }
   if (term->first + n > CONVOLVE_LAUNCH_WEIGHTS) {
@@ -311,13 +318,18 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
   guint nx = 0, ny = 0, ax = 0, ay = 0;
 
   if (is_banded (kernel)) {
-    if (launch->stages < 2 || launch->stages > CONVOLVE_BANDED_MAX_STAGES
+    for (guint i = 0; i < launch->n_pictures; i++)
+      ny = MAX (ny, launch->set[launch->picture[i].weights].term[0].ny);
+    if (launch->stages < convolve_banded_least_stages (is_direct (kernel), ny)
+        || launch->stages > CONVOLVE_BANDED_MAX_STAGES
         || launch->stage_bytes < CONVOLVE_BANDED_ROWS
         * convolve_banded_pitch (p->n_components, kernel->taps,
             banded_warps (kernel)))
       sim_misuse ("%s got %u stages of %u bytes", kernel->name,
           launch->stages, launch->stage_bytes);
-    return launch->stages * launch->stage_bytes + CONVOLVE_BANDED_EXTRA_BYTES;
+    return launch->stages
+        * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
+        + convolve_banded_table_bytes (is_direct (kernel), kernel->taps, ny);
   }
   for (guint t = 0; t < set->n_terms; t++) {
     ax = MAX (ax, set->term[t].ax);
@@ -413,8 +425,8 @@ term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   return sum;
 }
 
-/* What the products make of it: a row's sum, of samples less 128, becomes a half
- * float. */
+/* What the products make of it: a row's sum, of samples less 128, becomes a
+ * half float. */
 static double
 banded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
     const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
@@ -436,8 +448,9 @@ banded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
 }
 
 static guint
-filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
-    const float *const *weights, gint x, gint y, guint c)
+filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch,
+    const ConvolveLaunchPicture * p, const float *const *weights, gint x,
+    gint y, guint c)
 {
   const ConvolveLaunchSet *set = &launch->set[p->weights];
   const ConvolveLaunchComponent *k = &p->component[c];
@@ -448,7 +461,7 @@ filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch, const Co
   if (k->action == CONVOLVE_DO_FILL)
     return k->fill;
   for (guint i = 0; i < set->n_terms; i++)
-    t[i] = (is_banded (kernel) ? banded_sum : term_sum)
+    t[i] = (is_banded (kernel) && !is_direct (kernel) ? banded_sum : term_sum)
         (launch, p, &set->term[i], weights[i], x, y, c);
   if (p->weighted && c != p->alpha) {
     double divisor =
@@ -486,7 +499,7 @@ run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
       continue;
     if (!check_picture (kernel, p))
       return;
-    if (kernel->route == CONVOLVE_ROUTE_PLAIN)
+    if (kernel->samples == CONVOLVE_SAMPLES_U8)
       check_plain (kernel, launch, p);
     if (set->n_terms < 1 || set->n_terms > 2
         || (kernel->route != CONVOLVE_ROUTE_STENCIL

@@ -318,7 +318,8 @@ GST_START_TEST (test_every_property)
     {"cuda-device-id", "3", FALSE}, {"frames-in-flight", "5", FALSE},
     {"bands", "7", FALSE}, {"n-threads", "2", FALSE}, {"kernel", NULL, FALSE},
     {"kernel-x", NULL, FALSE}, {"kernel-y", NULL, FALSE},
-    {"kernel-location", NULL, FALSE},
+    {"kernel-location", NULL, FALSE}, {"kernel-t", NULL, FALSE},
+    {"temporal-mode", "causal", FALSE},
   };
   GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
   GObjectClass *klass = G_OBJECT_GET_CLASS (element);

@@ -76,6 +76,31 @@ cuda_banded_quantise (const ConvolveMatrix * matrix, gfloat * to)
   }
 }
 
+/* What the banded kernels find behind a term's weights. */
+static void
+append_sum (GArray * weights, guint first, guint n)
+{
+  gdouble sum = 0;
+  gfloat rounded;
+
+  for (guint i = 0; i < n; i++)
+    sum += g_array_index (weights, gfloat, first + i);
+  rounded = sum;
+  g_array_append_val (weights, rounded);
+}
+
+void
+cuda_banded_append_sums (GArray * weights, const ConvolveLaunchTerm * term,
+    gboolean separable)
+{
+  if (!separable) {
+    append_sum (weights, term->first, (guint) term->nx * term->ny);
+    return;
+  }
+  append_sum (weights, term->first, term->nx);
+  append_sum (weights, term->first + term->nx, term->ny);
+}
+
 /* ---- which passes ---- */
 
 /* Sum of magnitudes, and of what quantising changes in it. */

@@ -94,19 +94,6 @@ tap_pair (const float *w, int n, int i)
   return half_pair (i >= 0 && i < n ? __ldg (w + i) : 0.f, i + 1 >= 0 && i + 1 < n ? __ldg (w + i + 1) : 0.f);
 }
 
-__device__ inline float
-tap_sum (const float *w, int n, int lane)
-{
-  float sum = 0.f;
-
-  for (int i = lane; i < n; i += 32)
-    sum += __ldg (w + i);
-#pragma unroll
-  for (int i = 16; i > 0; i /= 2)
-    sum += __shfl_xor_sync (~0u, sum, i);
-  return sum;
-}
-
 /* The lane's words of fragment f: of Tx for f < depth, then of Ty. */
 template <int N, int R>
 __device__ inline void
@@ -145,7 +132,7 @@ load_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane,
 {
   constexpr int depth = Tile<N, R>::depth;
   const float *w = reinterpret_cast<const float *> (l.weights) + term.first;
-  float sx = tap_sum (w, term.nx, lane), sy = tap_sum (w + term.nx, term.ny, lane);
+  const float *sums = w + term.nx + term.ny;
 
   to.at = table + 16 * lane;
   /* Nobody may still use the last picture's, and all need all of these. */
@@ -156,7 +143,8 @@ load_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane,
     if (f < 2 * depth)
       make_fragment<N, R> (w, term, lane, f, a);
     else
-      a[0] = a[1] = a[2] = a[3] = __float_as_uint (f == 2 * depth ? -1152.f * sx : 128.f * sx * sy);
+      a[0] = a[1] = a[2] = a[3] =
+          __float_as_uint (f == 2 * depth ? -1152.f * __ldg (sums) : 128.f * __ldg (sums) * __ldg (sums + 1));
     store_quad (to.at + 512 * f, a);
   }
   worker_barrier (32 * WARPS);
@@ -412,24 +400,16 @@ store_row (uint32_t (&w)[Tile<N, R>::units], uint8_t *row, int left, int t, bool
     store_words<Tile<N, R>::units> (row + offset, left - offset, wide, w);
 }
 
-/* Sixteen rows of a warp's results on their way. */
+/* Sixteen rows of a warp's results on their way: rows y .. of the columns from pixel x on. */
 template <int N, int R> struct Output {
   using P = Part<N, R>;
-  const ConvolveLaunchPicture &p;
-  int x, y, y1, t, left; /* y: row g of them; left: bytes from pixel x to the row's end */
-  bool wide;
   uint32_t words[2][Tile<N, R>::units];
 
-  __device__
-  Output (const ConvolveLaunchPicture &picture, int pixel, int row, int end_row, int lane, bool wide_rows)
-      : p (picture), x (pixel), y (row + lane / 4), y1 (end_row), t (lane % 4), left ((picture.width - pixel) * N),
-        wide (wide_rows)
-  {
-  }
   /* From a part's sums to its words. PLAIN: nothing but rounding. */
   template <bool PLAIN>
-  __device__ void
-  finish (const ConvolveLaunch &l, bool input, int part, const Quad (&sum)[P::quads])
+  __device__ __forceinline__ void
+  finish (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool input, int x, int y, int y1, int lane, int part,
+          const Quad (&sum)[P::quads])
   {
 #pragma unroll
     for (int i = 0; i < 2 * P::words; i++) {
@@ -442,24 +422,28 @@ template <int N, int R> struct Output {
       if constexpr (PLAIN) {
         words[half][k] = byte_quad (v[0], v[1], v[2], v[3]);
       } else {
-        int offset = word_offset<N> (k, t), row = y + 8 * half;
+        int offset = word_offset<N> (k, lane % 4), row = y + lane / 4 + 8 * half;
         uint32_t in = 0;
 
         if (input && row < y1)
           in = load_word (reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride + (ptrdiff_t)x * N +
                               offset,
-                          left - offset);
+                          (p.width - x) * N - offset);
         words[half][k] = finish_word<N> (l, p, k, in, v);
       }
     }
   }
-  __device__ void
-  store ()
+  __device__ __forceinline__ void
+  store (const ConvolveLaunchPicture &p, int x, int y, int y1, int lane, bool wide)
   {
 #pragma unroll
-    for (int half = 0; half < 2; half++)
-      store_row<N, R> (words[half], reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)(y + 8 * half) * p.dst_stride +
-                           (ptrdiff_t)x * N, left, t, y + 8 * half < y1, wide);
+    for (int half = 0; half < 2; half++) {
+      int row = y + lane / 4 + 8 * half;
+
+      store_row<N, R> (words[half],
+                       reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)row * p.dst_stride + (ptrdiff_t)x * N,
+                       (p.width - x) * N, lane % 4, row < y1, wide);
+    }
   }
 };
 
@@ -500,16 +484,17 @@ step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk,
   if (s < T::fill)
     return;
 
-  Output<N, R> out (p, walk.x, y0 + CONVOLVE_BANDED_ROWS * (s - T::fill), y1, lane, walk.wide);
+  int y = y0 + CONVOLVE_BANDED_ROWS * (s - T::fill);
+  Output<N, R> out;
 
 #pragma unroll
   for (int part = 0; part < Part<N, R>::parts; part++) {
     Quad sum[Part<N, R>::quads];
 
     filter_columns<N, R, PHASE> (walk.w, walk.h, part, sum);
-    out.template finish<PLAIN> (l, walk.input, part, sum);
+    out.template finish<PLAIN> (l, p, walk.input, walk.x, y, y1, lane, part, sum);
   }
-  out.store ();
+  out.store (p, walk.x, y, y1, lane, walk.wide);
 }
 
 /* PHASE, PHASE + 1, ... in turn. */

@@ -77,7 +77,7 @@ load_matrix (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane, 
     if (f < count)
       make_right<N, R> (w, term, lane, f / depth, f % depth, b);
     else
-      b[0] = b[1] = b[2] = b[3] = __float_as_uint (-1024.f * tap_sum (w, term.nx * term.ny, lane));
+      b[0] = b[1] = b[2] = b[3] = __float_as_uint (-1024.f * __ldg (w + term.nx * term.ny));
     store_quad (table + 512 * f + 16 * lane, b);
   }
   worker_barrier (32 * WARPS);
@@ -205,8 +205,8 @@ filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t
       if (s < steps) {
         Quad sum[2 * Tile<N, R>::units];
         uint32_t start[4];
-        Output<N, R> out (p, task.x0 + warp * CONVOLVE_BANDED_PIXELS (N), task.y0 + CONVOLVE_BANDED_ROWS * s, task.y1,
-                          lane, wide);
+        Output<N, R> out;
+        int x = task.x0 + warp * CONVOLVE_BANDED_PIXELS (N), y = task.y0 + CONVOLVE_BANDED_ROWS * s;
 
         load_words<4> (table + 512 * ny * Tile<N, R>::depth, start);
 #pragma unroll
@@ -224,11 +224,11 @@ filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t
           for (int q = 0; q < Part<N, R>::quads; q++)
             some[q] = sum[Part<N, R>::column (part, q)];
           if (plain)
-            out.template finish<true> (l, false, part, some);
+            out.template finish<true> (l, p, false, x, y, task.y1, lane, part, some);
           else
-            out.template finish<false> (l, input, part, some);
+            out.template finish<false> (l, p, input, x, y, task.y1, lane, part, some);
         }
-        out.store ();
+        out.store (p, x, y, task.y1, lane, wide);
       }
       __syncwarp ();
       if (lane == 0)

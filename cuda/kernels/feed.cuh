@@ -187,7 +187,10 @@ template <int N> struct Feed {
     int bytes = 0;
 
     stage -= origin;
-    if (CONVOLVE_HAS_BULK && grain == 16) {
+    if (CONVOLVE_HAS_BULK && grain == 16 && is_usual (rows, y)) {
+      bytes = CONVOLVE_BANDED_ROWS * (end - begin);
+      copy_bulk_rows (stage + begin, row (y) + begin, barrier);
+    } else if (CONVOLVE_HAS_BULK && grain == 16) {
       int stop = rows.last >> lane & 1 ? last_end : end;
 
       bytes = __popc (rows.inside & ~rows.last) * (end - begin) + __popc (rows.inside & rows.last) * (last_end - begin);
@@ -232,20 +235,45 @@ template <int N> struct Feed {
     __syncwarp ();
   }
 
+  /* All rows y .. wanted, and one after the other in the picture. */
+  __device__ bool
+  is_usual (const Rows &rows, int y) const
+  {
+    return rows.inside == (1u << CONVOLVE_BANDED_ROWS) - 1 && !rows.last && y >= 0 &&
+           y + CONVOLVE_BANDED_ROWS <= p.height;
+  }
+
+  /* The same bytes of all rows. All that the copies need goes through a shuffle: then the compiler knows that the warp
+   * agrees on it, and a copy is three instructions instead of a loop over lanes. */
+  __device__ void
+  copy_bulk_rows (uint32_t to, const uint8_t *from, uint32_t barrier) const
+  {
+    uint32_t low = __shfl_sync (~0u, (uint32_t)(uintptr_t)from, 0);
+    uint32_t high = __shfl_sync (~0u, (uint32_t)((uintptr_t)from >> 32), 0);
+    int stride = __shfl_sync (~0u, p.src_stride, 0), bytes = __shfl_sync (~0u, end - begin, 0);
+
+    to = __shfl_sync (~0u, to, 0);
+    barrier = __shfl_sync (~0u, barrier, 0);
+    from = reinterpret_cast<const uint8_t *> ((uintptr_t)high << 32 | low);
+    if (bytes > 0 && elect_lane ())
+#pragma unroll
+      for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++)
+        copy_bulk (to + r * pitch, from + (ptrdiff_t)r * stride, bytes, barrier);
+  }
+
   /* BYTES (4, 8, 16) at a time. */
   template <int BYTES>
   __device__ void
   copy_rows (uint32_t stage, int y, const Rows &rows) const
   {
     const uint8_t *src = row (y);
-    bool plain = rows.inside == (1u << CONVOLVE_BANDED_ROWS) - 1 && !rows.last && y >= 0 &&
-                 y + CONVOLVE_BANDED_ROWS <= p.height;
+    bool usual = is_usual (rows, y);
 
     for (int i = begin + lane * BYTES; i < end; i += 32 * BYTES) {
       const uint8_t *from = src + i;
       uint32_t to = stage + i;
 
-      if (plain) {
+      if (usual) {
 #pragma unroll
         for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++, from += p.src_stride, to += pitch)
           copy_async<BYTES> (to, from);

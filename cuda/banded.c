@@ -18,6 +18,9 @@
 #define HALF_EPSILON (1. / 2048)
 /* Steps of work that starting a task costs, beside those that fill H. */
 #define TASK_START_ROWS 2
+/* Tasks at the edges take longer, so that among equals short tasks are better:
+ * rows that a row of a task costs beside itself. */
+#define TASK_WEIGHT 0.4
 #define MAX_TASK_ROWS 4096
 
 /* ---- half floats ---- */
@@ -304,7 +307,7 @@ choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
     guint64 tasks = count_tasks (variant, launch, rows);
     guint64 rounds = divide_up (tasks, device->n_multiprocessors);
     gdouble cost = (gdouble) rounds * (rows + fill + TASK_START_ROWS)
-        + rows / 4.;
+        + rows * TASK_WEIGHT;
 
     if (cost < least) {
       least = cost;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Geometry of the banded, plain and direct routes: what host, kernels and the simulated device must agree on, beside params.h.
+/* Geometry of the banded, plain and direct routes: what host, kernels and the simulated device must agree on, beside
+ * params.h.
  *
- * A block has CONVOLVE_BANDED_WARPS (plain, taps) working warps side by side, and one more that loads for them; taps are
- * the variant's; direct counts as plain here. Its strip is CONVOLVE_BANDED_PIXELS (n) pixels a warp wide; task_rows is a multiple of
- * CONVOLVE_BANDED_ROWS. Blocks, tasks and grid are counted as for the other routes. Terms have at most taps weights a
- * side, of which at most taps / 2 lie on either side of the anchor, and they are half floats' values. Behind a term's
- * weights lie their sums: of the row and of the column, or of the matrix. */
+ * A block has CONVOLVE_BANDED_WARPS (plain, taps) working warps side by side, and one more that loads for them; taps
+ * are the variant's; direct counts as plain here. Its strip is CONVOLVE_BANDED_PIXELS (n) pixels a warp wide; task_rows
+ * is a multiple of CONVOLVE_BANDED_ROWS. Blocks, tasks and grid are counted as for the other routes. Terms have at most
+ * taps weights a side, of which at most taps / 2 lie on either side of the anchor, and they are half floats' values.
+ * Behind a term's weights lie their sums: of the row and of the column, or of the matrix. */
 #ifndef CONVOLVE_CUDA_BANDED_H
 #define CONVOLVE_CUDA_BANDED_H
 

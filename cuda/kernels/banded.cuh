@@ -23,19 +23,19 @@
 /* What a warp owns: tiles of 16 pixels side by side, N components each. R: half of the most taps. */
 template <int N, int R> struct Tile {
   static constexpr int tiles = CONVOLVE_BANDED_PIXELS (N) / 16;
-  static constexpr int units = tiles * N;             /* tiles of one component */
+  static constexpr int units = tiles * N;              /* tiles of one component */
   static constexpr int depth = (16 + 2 * R + 15) / 16; /* fragments of 16 that a sum runs over */
-  static constexpr bool odd = (16 + 2 * R) % 16 == 8; /* ... one of which is half empty */
-  static constexpr bool thin = odd && N == 4;         /* along x: then it is loaded and multiplied as one of 8 */
-  static constexpr int blocks = 2 + R / 4;            /* rows of H that are kept, in blocks of 8 */
-  static constexpr int fill = (2 * R + 15) / 16;      /* steps before the first result */
+  static constexpr bool odd = (16 + 2 * R) % 16 == 8;  /* ... one of which is half empty */
+  static constexpr bool thin = odd && N == 4;          /* along x: then it is loaded and multiplied as one of 8 */
+  static constexpr int blocks = 2 + R / 4;             /* rows of H that are kept, in blocks of 8 */
+  static constexpr int fill = (2 * R + 15) / 16;       /* steps before the first result */
   /* Steps after which H's blocks are where they were; an odd number of blocks moves on instead. */
   static constexpr int phases = odd ? 1 : depth;
 };
 
-/* Tx and Ty, and what their products start from, as fragments: Tx has depth of them, then Ty, then come the two starts.
- * They lie in shared memory; the smaller ones are kept in registers. (Made there at once, the compiler would see that
- * words of them are equal, keep one, and copy it before every product.) */
+/* Tx and Ty, and what their products start from, as fragments: Tx has depth of them, then Ty, then come the two
+ * starts. They lie in shared memory; the smaller ones are kept in registers. (Made there at once, the compiler would
+ * see that words of them are equal, keep one, and copy it before every product.) */
 template <int N, int R> struct Weights {
   static constexpr int depth = Tile<N, R>::depth;
   static constexpr int count = 2 * depth + 2;
@@ -43,16 +43,14 @@ template <int N, int R> struct Weights {
   uint32_t kept[keep ? count : 1][4];
   uint32_t at; /* of the lane's words of fragment 0 */
 
-  __device__ void
-  init ()
+  __device__ void init ()
   {
     if constexpr (keep)
 #pragma unroll
       for (int i = 0; i < count; i++)
         load_words<4> (at + 512 * i, kept[i]);
   }
-  __device__ void
-  get (int i, uint32_t (&a)[4]) const
+  __device__ void get (int i, uint32_t (&a)[4]) const
   {
     if constexpr (keep) {
 #pragma unroll
@@ -62,19 +60,10 @@ template <int N, int R> struct Weights {
       load_words<4> (at + 512 * i, a);
     }
   }
-  __device__ void
-  x (int f, uint32_t (&a)[4]) const
-  {
-    get (f, a);
-  }
-  __device__ void
-  y (int f, uint32_t (&a)[4]) const
-  {
-    get (depth + f, a);
-  }
+  __device__ void x (int f, uint32_t (&a)[4]) const { get (f, a); }
+  __device__ void y (int f, uint32_t (&a)[4]) const { get (depth + f, a); }
   /* 0: of Tx, 1: of Ty. */
-  __device__ Quad
-  first (int i) const
+  __device__ Quad first (int i) const
   {
     uint32_t words[4];
     Quad q;
@@ -231,7 +220,7 @@ filter_rows (const Weights<N, R> &w, uint32_t address, int t, uint32_t (&block)[
       load_fragment<N> (address + 16 * N * (f + T::tiles - 1), b[(f + T::tiles - 1) % T::tiles]);
 #pragma unroll
     for (int u = 0; u < T::units; u++) {
-      const uint32_t(&from)[2] = b[(u / N + f) % T::tiles][u % N];
+      const uint32_t (&from)[2] = b[(u / N + f) % T::tiles][u % N];
       const Quad &start = f == 0 ? first : sum[u];
 
       sum[u] = thin ? product8 (a, from[0], start) : product (a, from[0], from[1], start);
@@ -246,20 +235,21 @@ filter_rows (const Weights<N, R> &w, uint32_t address, int t, uint32_t (&block)[
 
 /* Results come in parts, so that few registers hold sums at a time. A part is some of the lane's words of 16 rows. */
 template <int N, int R> struct Part {
-  static constexpr int words = N == 3 ? 3 : 2;
+  /* One where H leaves the fewest registers and the word needs but half of what two do. */
+  static constexpr int words = N == 3 ? 3 : N < 3 && R >= 32 ? 1 : 2;
   static constexpr int parts = Tile<N, R>::units / words;
   static constexpr int quads = 2 * words;
 
   /* Which of the lane's 2 x units columns of H quad q of a part is. */
-  __device__ static constexpr int
-  column (int part, int q)
+  __device__ static constexpr int column (int part, int q)
   {
-    return N == 4 ? 2 * q + part : quads * part + q;
+    if (N == 4)
+      return 2 * q + part;
+    return N == 2 && words == 1 ? 4 * (part / 2) + 2 * q + part % 2 : quads * part + q;
   }
-  __device__ static constexpr int
-  quad (int column)
+  __device__ static constexpr int quad (int column)
   {
-    return N == 4 ? column / 2 : column % quads;
+    return N == 4 ? column / 2 : N == 2 && words == 1 ? column / 2 % 2 : column % quads;
   }
 };
 
@@ -311,7 +301,6 @@ word_offset (int k, int t)
 {
   return 16 * N * (k / N) + 4 * N * t + 4 * (k % N);
 }
-
 
 /* The word at byte offset of a row, of which left bytes remain there. */
 __device__ inline uint32_t
@@ -407,9 +396,8 @@ template <int N, int R> struct Output {
 
   /* From a part's sums to its words. PLAIN: nothing but rounding. */
   template <bool PLAIN>
-  __device__ __forceinline__ void
-  finish (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool input, int x, int y, int y1, int lane, int part,
-          const Quad (&sum)[P::quads])
+  __device__ __forceinline__ void finish (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool input, int x,
+                                          int y, int y1, int lane, int part, const Quad (&sum)[P::quads])
   {
 #pragma unroll
     for (int i = 0; i < 2 * P::words; i++) {
@@ -426,15 +414,14 @@ template <int N, int R> struct Output {
         uint32_t in = 0;
 
         if (input && row < y1)
-          in = load_word (reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride + (ptrdiff_t)x * N +
-                              offset,
+          in = load_word (reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride +
+                              (ptrdiff_t)x * N + offset,
                           (p.width - x) * N - offset);
         words[half][k] = finish_word<N> (l, p, k, in, v);
       }
     }
   }
-  __device__ __forceinline__ void
-  store (const ConvolveLaunchPicture &p, int x, int y, int y1, int lane, bool wide)
+  __device__ __forceinline__ void store (const ConvolveLaunchPicture &p, int x, int y, int y1, int lane, bool wide)
   {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -459,8 +446,8 @@ template <int N, int R> struct Walk {
 /* Step s of a task whose rows are y0 .. y1 - 1. */
 template <int N, int R, int WARPS, bool PLAIN, int PHASE>
 __device__ __forceinline__ void
-step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk, Stages &stages, int s, uint32_t offset,
-      int lane, int y0, int y1)
+step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk, Stages &stages, int s,
+      uint32_t offset, int lane, int y0, int y1)
 {
   using T = Tile<N, R>;
   constexpr int pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
@@ -516,8 +503,7 @@ template <int N, int R, int WARPS> struct Task {
   static constexpr int strip = WARPS * CONVOLVE_BANDED_PIXELS (N);
   int x0, y0, y1, steps;
 
-  __device__
-  Task (const ConvolveLaunchPicture &p, uint32_t task)
+  __device__ Task (const ConvolveLaunchPicture &p, uint32_t task)
   {
     x0 = task % p.blocks_x * strip;
     y0 = p.row_begin + (int)(task / p.blocks_x) * p.task_rows;
@@ -604,7 +590,8 @@ filter_all (const ConvolveLaunch &l)
 
 #endif
 
-/* Older GPUs take other routes: for them there is nothing inside. PLAIN: nothing but rounding comes after the sums. */
+/* Older GPUs take other routes: for them there is nothing inside. PLAIN: nothing but rounding comes after the sums.
+ */
 #if CONVOLVE_HAS_TENSOR
 #define CONVOLVE_BANDED_BODY(plain, taps) filter_all<taps / 2, CONVOLVE_BANDED_WARPS (plain, taps), plain> (launch)
 #else

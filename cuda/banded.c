@@ -18,6 +18,9 @@
 #define HALF_EPSILON (1. / 2048)
 /* Steps of work that starting a task costs, beside those that fill H. */
 #define TASK_START_ROWS 2
+/* Tasks at the edges take longer, so that among equals short tasks are better:
+ * rows that a row of a task costs beside itself. */
+#define TASK_WEIGHT 0.4
 #define MAX_TASK_ROWS 4096
 
 /* ---- half floats ---- */
@@ -74,6 +77,31 @@ cuda_banded_quantise (const ConvolveMatrix * matrix, gfloat * to)
     to[order[i].index] = moved;
     left -= moved - near;
   }
+}
+
+/* What the banded kernels find behind a term's weights. */
+static void
+append_sum (GArray * weights, guint first, guint n)
+{
+  gdouble sum = 0;
+  gfloat rounded;
+
+  for (guint i = 0; i < n; i++)
+    sum += g_array_index (weights, gfloat, first + i);
+  rounded = sum;
+  g_array_append_val (weights, rounded);
+}
+
+void
+cuda_banded_append_sums (GArray * weights, const ConvolveLaunchTerm * term,
+    gboolean separable)
+{
+  if (!separable) {
+    append_sum (weights, term->first, (guint) term->nx * term->ny);
+    return;
+  }
+  append_sum (weights, term->first, term->nx);
+  append_sum (weights, term->first + term->nx, term->ny);
 }
 
 /* ---- which passes ---- */
@@ -279,7 +307,7 @@ choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
     guint64 tasks = count_tasks (variant, launch, rows);
     guint64 rounds = divide_up (tasks, device->n_multiprocessors);
     gdouble cost = (gdouble) rounds * (rows + fill + TASK_START_ROWS)
-        + rows / 4.;
+        + rows * TASK_WEIGHT;
 
     if (cost < least) {
       least = cost;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Geometry of the banded, plain and direct routes: what host, kernels and the simulated device must agree on, beside params.h.
+/* Geometry of the banded, plain and direct routes: what host, kernels and the simulated device must agree on, beside
+ * params.h.
  *
- * A block has CONVOLVE_BANDED_WARPS (plain, taps) working warps side by side, and one more that loads for them; taps are
- * the variant's; direct counts as plain here. Its strip is CONVOLVE_BANDED_PIXELS (n) pixels a warp wide; task_rows is a multiple of
- * CONVOLVE_BANDED_ROWS. Blocks, tasks and grid are counted as for the other routes. Terms have at most taps weights a
- * side, of which at most taps / 2 lie on either side of the anchor, and they are half floats' values. */
+ * A block has CONVOLVE_BANDED_WARPS (plain, taps) working warps side by side, and one more that loads for them; taps
+ * are the variant's; direct counts as plain here. Its strip is CONVOLVE_BANDED_PIXELS (n) pixels a warp wide; task_rows
+ * is a multiple of CONVOLVE_BANDED_ROWS. Blocks, tasks and grid are counted as for the other routes. Terms have at most
+ * taps weights a side, of which at most taps / 2 lie on either side of the anchor, and they are half floats' values.
+ * Behind a term's weights lie their sums: of the row and of the column, or of the matrix. */
 #ifndef CONVOLVE_CUDA_BANDED_H
 #define CONVOLVE_CUDA_BANDED_H
 
@@ -14,7 +16,7 @@
 /* The largest terms that there are variants for: rows and columns, and whole matrices. */
 #define CONVOLVE_BANDED_MAX_TAPS 65
 #define CONVOLVE_BANDED_MAX_MATRIX 33
-#define CONVOLVE_BANDED_WARPS(plain, taps) ((plain) ? ((taps) > 33 ? 11 : 15) : ((taps) > 33 ? 7 : 11))
+#define CONVOLVE_BANDED_WARPS(plain, taps) ((plain) ? ((taps) > 17 ? 11 : 15) : (taps) > 33 ? 7 : 11)
 /* A multiprocessor holds one block. */
 #define CONVOLVE_BANDED_THREADS(plain, taps) (32 * CONVOLVE_BANDED_WARPS (plain, taps) + 32)
 #define CONVOLVE_BANDED_PIXELS(n) ((n) == 1 ? 64 : (n) == 2 ? 32 : 16)

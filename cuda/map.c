@@ -225,7 +225,10 @@ set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
     set->term[t].first = weights->len;
     if (operation == NULL) {
       set->term[t].nx = set->term[t].ny = 1;
+      set->term[t].ax = set->term[t].ay = 0;
       append_identity (weights, separable ? 2 : 1);
+      if (banded)
+        cuda_banded_append_sums (weights, &set->term[t], separable);
       continue;
     }
     term_size (&operation->term[t], &set->term[t]);
@@ -235,6 +238,8 @@ set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
     } else {
       append_matrix (weights, operation->term[t].matrix, banded);
     }
+    if (banded)
+      cuda_banded_append_sums (weights, &set->term[t], separable);
   }
 }
 

@@ -162,6 +162,8 @@ gboolean cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass
 gboolean cuda_banded_is_plain (const ConvolvePass * pass);
 /* to: as many as the matrix has. */
 void cuda_banded_quantise (const ConvolveMatrix * matrix, gfloat * to);
+/* Behind the term's weights. */
+void cuda_banded_append_sums (GArray * weights, const ConvolveLaunchTerm * term, gboolean separable);
 /* Chooses the stages of shared memory; FALSE if the device has too little. */
 gboolean cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
 guint cuda_banded_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);

@@ -23,19 +23,19 @@
 /* What a warp owns: tiles of 16 pixels side by side, N components each. R: half of the most taps. */
 template <int N, int R> struct Tile {
   static constexpr int tiles = CONVOLVE_BANDED_PIXELS (N) / 16;
-  static constexpr int units = tiles * N;             /* tiles of one component */
+  static constexpr int units = tiles * N;              /* tiles of one component */
   static constexpr int depth = (16 + 2 * R + 15) / 16; /* fragments of 16 that a sum runs over */
-  static constexpr bool odd = (16 + 2 * R) % 16 == 8; /* ... one of which is half empty */
-  static constexpr bool thin = odd && N == 4;         /* along x: then it is loaded and multiplied as one of 8 */
-  static constexpr int blocks = 2 + R / 4;            /* rows of H that are kept, in blocks of 8 */
-  static constexpr int fill = (2 * R + 15) / 16;      /* steps before the first result */
+  static constexpr bool odd = (16 + 2 * R) % 16 == 8;  /* ... one of which is half empty */
+  static constexpr bool thin = odd && N == 4;          /* along x: then it is loaded and multiplied as one of 8 */
+  static constexpr int blocks = 2 + R / 4;             /* rows of H that are kept, in blocks of 8 */
+  static constexpr int fill = (2 * R + 15) / 16;       /* steps before the first result */
   /* Steps after which H's blocks are where they were; an odd number of blocks moves on instead. */
   static constexpr int phases = odd ? 1 : depth;
 };
 
-/* Tx and Ty, and what their products start from, as fragments: Tx has depth of them, then Ty, then come the two starts.
- * They lie in shared memory; the smaller ones are kept in registers. (Made there at once, the compiler would see that
- * words of them are equal, keep one, and copy it before every product.) */
+/* Tx and Ty, and what their products start from, as fragments: Tx has depth of them, then Ty, then come the two
+ * starts. They lie in shared memory; the smaller ones are kept in registers. (Made there at once, the compiler would
+ * see that words of them are equal, keep one, and copy it before every product.) */
 template <int N, int R> struct Weights {
   static constexpr int depth = Tile<N, R>::depth;
   static constexpr int count = 2 * depth + 2;
@@ -43,16 +43,14 @@ template <int N, int R> struct Weights {
   uint32_t kept[keep ? count : 1][4];
   uint32_t at; /* of the lane's words of fragment 0 */
 
-  __device__ void
-  init ()
+  __device__ void init ()
   {
     if constexpr (keep)
 #pragma unroll
       for (int i = 0; i < count; i++)
         load_words<4> (at + 512 * i, kept[i]);
   }
-  __device__ void
-  get (int i, uint32_t (&a)[4]) const
+  __device__ void get (int i, uint32_t (&a)[4]) const
   {
     if constexpr (keep) {
 #pragma unroll
@@ -62,19 +60,10 @@ template <int N, int R> struct Weights {
       load_words<4> (at + 512 * i, a);
     }
   }
-  __device__ void
-  x (int f, uint32_t (&a)[4]) const
-  {
-    get (f, a);
-  }
-  __device__ void
-  y (int f, uint32_t (&a)[4]) const
-  {
-    get (depth + f, a);
-  }
+  __device__ void x (int f, uint32_t (&a)[4]) const { get (f, a); }
+  __device__ void y (int f, uint32_t (&a)[4]) const { get (depth + f, a); }
   /* 0: of Tx, 1: of Ty. */
-  __device__ Quad
-  first (int i) const
+  __device__ Quad first (int i) const
   {
     uint32_t words[4];
     Quad q;
@@ -92,19 +81,6 @@ __device__ inline uint32_t
 tap_pair (const float *w, int n, int i)
 {
   return half_pair (i >= 0 && i < n ? __ldg (w + i) : 0.f, i + 1 >= 0 && i + 1 < n ? __ldg (w + i + 1) : 0.f);
-}
-
-__device__ inline float
-tap_sum (const float *w, int n, int lane)
-{
-  float sum = 0.f;
-
-  for (int i = lane; i < n; i += 32)
-    sum += __ldg (w + i);
-#pragma unroll
-  for (int i = 16; i > 0; i /= 2)
-    sum += __shfl_xor_sync (~0u, sum, i);
-  return sum;
 }
 
 /* The lane's words of fragment f: of Tx for f < depth, then of Ty. */
@@ -145,7 +121,7 @@ load_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane,
 {
   constexpr int depth = Tile<N, R>::depth;
   const float *w = reinterpret_cast<const float *> (l.weights) + term.first;
-  float sx = tap_sum (w, term.nx, lane), sy = tap_sum (w + term.nx, term.ny, lane);
+  const float *sums = w + term.nx + term.ny;
 
   to.at = table + 16 * lane;
   /* Nobody may still use the last picture's, and all need all of these. */
@@ -156,7 +132,8 @@ load_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane,
     if (f < 2 * depth)
       make_fragment<N, R> (w, term, lane, f, a);
     else
-      a[0] = a[1] = a[2] = a[3] = __float_as_uint (f == 2 * depth ? -1152.f * sx : 128.f * sx * sy);
+      a[0] = a[1] = a[2] = a[3] =
+          __float_as_uint (f == 2 * depth ? -1152.f * __ldg (sums) : 128.f * __ldg (sums) * __ldg (sums + 1));
     store_quad (to.at + 512 * f, a);
   }
   worker_barrier (32 * WARPS);
@@ -243,7 +220,7 @@ filter_rows (const Weights<N, R> &w, uint32_t address, int t, uint32_t (&block)[
       load_fragment<N> (address + 16 * N * (f + T::tiles - 1), b[(f + T::tiles - 1) % T::tiles]);
 #pragma unroll
     for (int u = 0; u < T::units; u++) {
-      const uint32_t(&from)[2] = b[(u / N + f) % T::tiles][u % N];
+      const uint32_t (&from)[2] = b[(u / N + f) % T::tiles][u % N];
       const Quad &start = f == 0 ? first : sum[u];
 
       sum[u] = thin ? product8 (a, from[0], start) : product (a, from[0], from[1], start);
@@ -258,20 +235,21 @@ filter_rows (const Weights<N, R> &w, uint32_t address, int t, uint32_t (&block)[
 
 /* Results come in parts, so that few registers hold sums at a time. A part is some of the lane's words of 16 rows. */
 template <int N, int R> struct Part {
-  static constexpr int words = N == 3 ? 3 : 2;
+  /* One where H leaves the fewest registers and the word needs but half of what two do. */
+  static constexpr int words = N == 3 ? 3 : N < 3 && R >= 32 ? 1 : 2;
   static constexpr int parts = Tile<N, R>::units / words;
   static constexpr int quads = 2 * words;
 
   /* Which of the lane's 2 x units columns of H quad q of a part is. */
-  __device__ static constexpr int
-  column (int part, int q)
+  __device__ static constexpr int column (int part, int q)
   {
-    return N == 4 ? 2 * q + part : quads * part + q;
+    if (N == 4)
+      return 2 * q + part;
+    return N == 2 && words == 1 ? 4 * (part / 2) + 2 * q + part % 2 : quads * part + q;
   }
-  __device__ static constexpr int
-  quad (int column)
+  __device__ static constexpr int quad (int column)
   {
-    return N == 4 ? column / 2 : column % quads;
+    return N == 4 ? column / 2 : N == 2 && words == 1 ? column / 2 % 2 : column % quads;
   }
 };
 
@@ -323,7 +301,6 @@ word_offset (int k, int t)
 {
   return 16 * N * (k / N) + 4 * N * t + 4 * (k % N);
 }
-
 
 /* The word at byte offset of a row, of which left bytes remain there. */
 __device__ inline uint32_t
@@ -412,24 +389,15 @@ store_row (uint32_t (&w)[Tile<N, R>::units], uint8_t *row, int left, int t, bool
     store_words<Tile<N, R>::units> (row + offset, left - offset, wide, w);
 }
 
-/* Sixteen rows of a warp's results on their way. */
+/* Sixteen rows of a warp's results on their way: rows y .. of the columns from pixel x on. */
 template <int N, int R> struct Output {
   using P = Part<N, R>;
-  const ConvolveLaunchPicture &p;
-  int x, y, y1, t, left; /* y: row g of them; left: bytes from pixel x to the row's end */
-  bool wide;
   uint32_t words[2][Tile<N, R>::units];
 
-  __device__
-  Output (const ConvolveLaunchPicture &picture, int pixel, int row, int end_row, int lane, bool wide_rows)
-      : p (picture), x (pixel), y (row + lane / 4), y1 (end_row), t (lane % 4), left ((picture.width - pixel) * N),
-        wide (wide_rows)
-  {
-  }
   /* From a part's sums to its words. PLAIN: nothing but rounding. */
   template <bool PLAIN>
-  __device__ void
-  finish (const ConvolveLaunch &l, bool input, int part, const Quad (&sum)[P::quads])
+  __device__ __forceinline__ void finish (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, bool input, int x,
+                                          int y, int y1, int lane, int part, const Quad (&sum)[P::quads])
   {
 #pragma unroll
     for (int i = 0; i < 2 * P::words; i++) {
@@ -442,24 +410,27 @@ template <int N, int R> struct Output {
       if constexpr (PLAIN) {
         words[half][k] = byte_quad (v[0], v[1], v[2], v[3]);
       } else {
-        int offset = word_offset<N> (k, t), row = y + 8 * half;
+        int offset = word_offset<N> (k, lane % 4), row = y + lane / 4 + 8 * half;
         uint32_t in = 0;
 
         if (input && row < y1)
-          in = load_word (reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride + (ptrdiff_t)x * N +
-                              offset,
-                          left - offset);
+          in = load_word (reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)row * p.src_stride +
+                              (ptrdiff_t)x * N + offset,
+                          (p.width - x) * N - offset);
         words[half][k] = finish_word<N> (l, p, k, in, v);
       }
     }
   }
-  __device__ void
-  store ()
+  __device__ __forceinline__ void store (const ConvolveLaunchPicture &p, int x, int y, int y1, int lane, bool wide)
   {
 #pragma unroll
-    for (int half = 0; half < 2; half++)
-      store_row<N, R> (words[half], reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)(y + 8 * half) * p.dst_stride +
-                           (ptrdiff_t)x * N, left, t, y + 8 * half < y1, wide);
+    for (int half = 0; half < 2; half++) {
+      int row = y + lane / 4 + 8 * half;
+
+      store_row<N, R> (words[half],
+                       reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)row * p.dst_stride + (ptrdiff_t)x * N,
+                       (p.width - x) * N, lane % 4, row < y1, wide);
+    }
   }
 };
 
@@ -475,8 +446,8 @@ template <int N, int R> struct Walk {
 /* Step s of a task whose rows are y0 .. y1 - 1. */
 template <int N, int R, int WARPS, bool PLAIN, int PHASE>
 __device__ __forceinline__ void
-step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk, Stages &stages, int s, uint32_t offset,
-      int lane, int y0, int y1)
+step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk, Stages &stages, int s,
+      uint32_t offset, int lane, int y0, int y1)
 {
   using T = Tile<N, R>;
   constexpr int pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
@@ -500,16 +471,17 @@ step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk,
   if (s < T::fill)
     return;
 
-  Output<N, R> out (p, walk.x, y0 + CONVOLVE_BANDED_ROWS * (s - T::fill), y1, lane, walk.wide);
+  int y = y0 + CONVOLVE_BANDED_ROWS * (s - T::fill);
+  Output<N, R> out;
 
 #pragma unroll
   for (int part = 0; part < Part<N, R>::parts; part++) {
     Quad sum[Part<N, R>::quads];
 
     filter_columns<N, R, PHASE> (walk.w, walk.h, part, sum);
-    out.template finish<PLAIN> (l, walk.input, part, sum);
+    out.template finish<PLAIN> (l, p, walk.input, walk.x, y, y1, lane, part, sum);
   }
-  out.store ();
+  out.store (p, walk.x, y, y1, lane, walk.wide);
 }
 
 /* PHASE, PHASE + 1, ... in turn. */
@@ -531,8 +503,7 @@ template <int N, int R, int WARPS> struct Task {
   static constexpr int strip = WARPS * CONVOLVE_BANDED_PIXELS (N);
   int x0, y0, y1, steps;
 
-  __device__
-  Task (const ConvolveLaunchPicture &p, uint32_t task)
+  __device__ Task (const ConvolveLaunchPicture &p, uint32_t task)
   {
     x0 = task % p.blocks_x * strip;
     y0 = p.row_begin + (int)(task / p.blocks_x) * p.task_rows;
@@ -619,7 +590,8 @@ filter_all (const ConvolveLaunch &l)
 
 #endif
 
-/* Older GPUs take other routes: for them there is nothing inside. PLAIN: nothing but rounding comes after the sums. */
+/* Older GPUs take other routes: for them there is nothing inside. PLAIN: nothing but rounding comes after the sums.
+ */
 #if CONVOLVE_HAS_TENSOR
 #define CONVOLVE_BANDED_BODY(plain, taps) filter_all<taps / 2, CONVOLVE_BANDED_WARPS (plain, taps), plain> (launch)
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A whole matrix on the tensor cores. Row j of the matrix is a banded matrix Tj, as in banded.cuh; a warp's 16 rows of
- * 16, 32 or 64 pixels are
+/* A whole matrix on the tensor cores. Row j of the matrix is a banded matrix Tj, as in banded.cuh; a warp's 16 rows
+ * of 16, 32 or 64 pixels are
  *
  *   Y (16 rows x 16 columns) = sum over j of X (rows j .. j + 15, 16 + 2 R columns) x Tj (16 + 2 R x 16)
  *
@@ -33,8 +33,7 @@ struct RowWalk {
   uint32_t at;
   int row;
 
-  __device__ void
-  down (const ConvolveLaunch &l, int pitch)
+  __device__ void down (const ConvolveLaunch &l, int pitch)
   {
     at += pitch;
     if ((++row & (CONVOLVE_BANDED_ROWS - 1)) == 0) {
@@ -77,7 +76,7 @@ load_matrix (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane, 
     if (f < count)
       make_right<N, R> (w, term, lane, f / depth, f % depth, b);
     else
-      b[0] = b[1] = b[2] = b[3] = __float_as_uint (-1024.f * tap_sum (w, term.nx * term.ny, lane));
+      b[0] = b[1] = b[2] = b[3] = __float_as_uint (-1024.f * __ldg (w + term.nx * term.ny));
     store_quad (table + 512 * f + 16 * lane, b);
   }
   worker_barrier (32 * WARPS);
@@ -128,7 +127,7 @@ filter_matrix (const ConvolveLaunch &l, int ny, uint32_t table, RowWalk upper, R
                       a[(f + T::tiles - 1) % T::tiles]);
 #pragma unroll
       for (int u = 0; u < T::units; u++) {
-        const uint32_t(&from)[4] = a[(u / N + f) % T::tiles][u % N];
+        const uint32_t (&from)[4] = a[(u / N + f) % T::tiles][u % N];
 
         if (thin) {
           sum[2 * u] = product8 (from, b[0], sum[2 * u]);
@@ -205,8 +204,8 @@ filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t
       if (s < steps) {
         Quad sum[2 * Tile<N, R>::units];
         uint32_t start[4];
-        Output<N, R> out (p, task.x0 + warp * CONVOLVE_BANDED_PIXELS (N), task.y0 + CONVOLVE_BANDED_ROWS * s, task.y1,
-                          lane, wide);
+        Output<N, R> out;
+        int x = task.x0 + warp * CONVOLVE_BANDED_PIXELS (N), y = task.y0 + CONVOLVE_BANDED_ROWS * s;
 
         load_words<4> (table + 512 * ny * Tile<N, R>::depth, start);
 #pragma unroll
@@ -214,8 +213,8 @@ filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t
 #pragma unroll
           for (int k = 0; k < 4; k++)
             sum[q].v[k] = __uint_as_float (start[k]);
-        filter_matrix<N, R> (l, ny, table, {stages.at () + offset, g}, {stages.at () + offset + 8 * pitch, g + 8}, pitch,
-                             t, sum);
+        filter_matrix<N, R> (l, ny, table, {stages.at () + offset, g}, {stages.at () + offset + 8 * pitch, g + 8},
+                             pitch, t, sum);
 #pragma unroll
         for (int part = 0; part < Part<N, R>::parts; part++) {
           Quad some[Part<N, R>::quads];
@@ -224,11 +223,11 @@ filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t
           for (int q = 0; q < Part<N, R>::quads; q++)
             some[q] = sum[Part<N, R>::column (part, q)];
           if (plain)
-            out.template finish<true> (l, false, part, some);
+            out.template finish<true> (l, p, false, x, y, task.y1, lane, part, some);
           else
-            out.template finish<false> (l, input, part, some);
+            out.template finish<false> (l, p, input, x, y, task.y1, lane, part, some);
         }
-        out.store ();
+        out.store (p, x, y, task.y1, lane, wide);
       }
       __syncwarp ();
       if (lane == 0)
@@ -263,7 +262,7 @@ direct_all (const ConvolveLaunch &l)
 #define CONVOLVE_DIRECT_BODY(taps)
 #endif
 
-#define KERNEL(name, source, route, samples, terms, taps)                               \
+#define KERNEL(name, source, route, samples, terms, taps)                                \
   extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (true, taps), 1) \
       name (const __grid_constant__ ConvolveLaunch launch)                               \
   {                                                                                      \

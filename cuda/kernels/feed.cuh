@@ -17,42 +17,20 @@ struct Stages {
   int slot = 0;
   uint32_t turn = 0; /* parity of the ring's round */
 
-  __device__ static uint32_t
-  base ()
+  __device__ static uint32_t base ()
   {
     extern __shared__ uint4 shared[];
 
     return shared_address (shared);
   }
-  __device__ uint32_t
-  at () const
-  {
-    return base () + slot * l.stage_bytes;
-  }
-  __device__ uint32_t
-  full () const
-  {
-    return base () + l.stages * l.stage_bytes + 8 * slot;
-  }
-  __device__ uint32_t
-  empty () const
-  {
-    return full () + 8 * l.stages;
-  }
+  __device__ uint32_t at () const { return base () + slot * l.stage_bytes; }
+  __device__ uint32_t full () const { return base () + l.stages * l.stage_bytes + 8 * slot; }
+  __device__ uint32_t empty () const { return full () + 8 * l.stages; }
   /* Where copies report to before pixels outside the picture are added. */
-  __device__ uint32_t
-  landed () const
-  {
-    return full () + 16 * l.stages;
-  }
+  __device__ uint32_t landed () const { return full () + 16 * l.stages; }
   /* What lies behind. */
-  __device__ uint32_t
-  end () const
-  {
-    return base () + l.stages * (l.stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES);
-  }
-  __device__ void
-  next ()
+  __device__ uint32_t end () const { return base () + l.stages * (l.stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES); }
+  __device__ void next ()
   {
     if (++slot == l.stages) {
       slot = 0;
@@ -61,7 +39,8 @@ struct Stages {
   }
 };
 
-/* Arrivals that make a stage full (or landed): each lane when its copies are there, and one lane when all have asked. */
+/* Arrivals that make a stage full (or landed): each lane when its copies are there, and one lane when all have asked.
+ */
 #define CONVOLVE_FEED_ARRIVALS 33
 
 /* By one thread, before a barrier of the block. */
@@ -83,29 +62,28 @@ struct Rows {
   uint32_t last;    /* the picture's last, behind which memory may end */
 };
 
-/* Pixels left or right of a picture that repeat some of it, by the border rule. A lane moves one of each row or two or
- * more of them: as many rows at a time as lanes allow. */
+/* Pixels left or right of a picture that repeat some of it, by the border rule. A lane moves one of each row or two
+ * or more of them: as many rows at a time as lanes allow. */
 struct Side {
   int columns;    /* a power of two; 0: there are none, or they are not that near */
   int to, source; /* bytes from byte 0 of the picture's row */
 };
 
-/* What a task reads, and from where. Byte 0 of a stage's row is byte origin of the picture's (a multiple of 16, negative
- * at the left edge). */
+/* What a task reads, and from where. Byte 0 of a stage's row is byte origin of the picture's (a multiple of 16,
+ * negative at the left edge). */
 template <int N> struct Feed {
   const ConvolveLaunch &l;
   const ConvolveLaunchPicture &p;
   int lane, pitch, origin;
-  int from, to;   /* pixels wanted of each row, of the picture or outside it */
+  int from, to;       /* pixels wanted of each row, of the picture or outside it */
   int first, end_row; /* rows wanted: first .. end_row - 1 */
-  int grain;      /* what rows are aligned to: 4, 8 or 16 bytes */
-  int begin, end; /* bytes of the row that are copied, multiples of grain: from the picture's edge on, but perhaps a few
-                   * more than a row has, if there is room in its stride ... */
+  int grain;          /* what rows are aligned to: 4, 8 or 16 bytes */
+  int begin, end; /* bytes of the row that are copied, multiples of grain: from the picture's edge on, but perhaps a
+                   * few more than a row has, if there is room in its stride ... */
   int last_end;   /* ... which the last row may not have */
   Side left, right;
 
-  __device__
-  Feed (const ConvolveLaunch &launch, const ConvolveLaunchPicture &picture, int lane_index)
+  __device__ Feed (const ConvolveLaunch &launch, const ConvolveLaunchPicture &picture, int lane_index)
       : l (launch), p (picture), lane (lane_index)
   {
     uint32_t bits = (uint32_t)p.src | (uint32_t)p.src_stride;
@@ -113,8 +91,7 @@ template <int N> struct Feed {
     grain = bits & 7 ? 4 : bits & 15 ? 8 : 16;
   }
 
-  __device__ void
-  set_columns (int from_pixel, int to_pixel)
+  __device__ void set_columns (int from_pixel, int to_pixel)
   {
     int bytes = p.width * N, whole = (bytes + grain - 1) & -grain, wanted = (to_pixel * N + grain - 1) & -grain;
 
@@ -127,8 +104,7 @@ template <int N> struct Feed {
     right = side (p.width, to);
   }
   /* Pixels start .. stop - 1, at most 32. */
-  __device__ Side
-  side (int start, int stop) const
+  __device__ Side side (int start, int stop) const
   {
     Side s = {1, 0, 0};
 
@@ -149,22 +125,20 @@ template <int N> struct Feed {
     return s;
   }
   /* Whether anything but copies is needed. */
-  __device__ bool
-  patches () const
+  __device__ bool patches () const
   {
     bool beyond = first < 0 || end_row > p.height - 1, constant = border_index (l.border, -1, 1) < 0;
 
     return from < 0 || to > p.width || min (to, p.width) * N > (beyond ? last_end : end) || (beyond && constant);
   }
-  __device__ const uint8_t *
-  row (int y) const
+  __device__ const uint8_t *row (int y) const
   {
     return reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)y * p.src_stride;
   }
-  __device__ Rows
-  rows_at (int y) const
+  __device__ Rows rows_at (int y) const
   {
-    int skip = min (max (first - y, 0), CONVOLVE_BANDED_ROWS), keep = min (max (end_row - y, 0), CONVOLVE_BANDED_ROWS);
+    int skip = min (max (first - y, 0), CONVOLVE_BANDED_ROWS),
+        keep = min (max (end_row - y, 0), CONVOLVE_BANDED_ROWS);
     Rows rows = {((1u << keep) - 1) & ~((1u << skip) - 1), 0, 0};
 
     if (y >= 0 && y + CONVOLVE_BANDED_ROWS < p.height)
@@ -180,20 +154,23 @@ template <int N> struct Feed {
   }
 
   /* Asks for rows y .. of a stage; barrier gets the arrivals. */
-  __device__ void
-  ask (uint32_t stage, uint32_t barrier, int y) const
+  __device__ void ask (uint32_t stage, uint32_t barrier, int y) const
   {
     Rows rows = rows_at (y);
     int bytes = 0;
 
     stage -= origin;
-    if (CONVOLVE_HAS_BULK && grain == 16) {
+    if (CONVOLVE_HAS_BULK && grain == 16 && is_usual (rows, y)) {
+      bytes = CONVOLVE_BANDED_ROWS * (end - begin);
+      copy_bulk_rows (stage + begin, row (y) + begin, barrier);
+    } else if (CONVOLVE_HAS_BULK && grain == 16) {
       int stop = rows.last >> lane & 1 ? last_end : end;
 
-      bytes = __popc (rows.inside & ~rows.last) * (end - begin) + __popc (rows.inside & rows.last) * (last_end - begin);
+      bytes =
+          __popc (rows.inside & ~rows.last) * (end - begin) + __popc (rows.inside & rows.last) * (last_end - begin);
       if ((rows.inside >> lane & 1) && stop > begin)
-        copy_bulk (stage + lane * pitch + begin, row (border_index (l.border, y + lane, p.height)) + begin, stop - begin,
-                   barrier);
+        copy_bulk (stage + lane * pitch + begin, row (border_index (l.border, y + lane, p.height)) + begin,
+                   stop - begin, barrier);
     } else if (grain == 16) {
       copy_rows<16> (stage, y, rows);
     } else if (grain == 8) {
@@ -207,8 +184,7 @@ template <int N> struct Feed {
   }
 
   /* Adds what is not copied to a stage that has landed. */
-  __device__ void
-  patch (uint32_t stage, int y) const
+  __device__ void patch (uint32_t stage, int y) const
   {
     Rows rows = rows_at (y);
 
@@ -232,20 +208,41 @@ template <int N> struct Feed {
     __syncwarp ();
   }
 
+  /* All rows y .. wanted, and one after the other in the picture. */
+  __device__ bool is_usual (const Rows &rows, int y) const
+  {
+    return rows.inside == (1u << CONVOLVE_BANDED_ROWS) - 1 && !rows.last && y >= 0 &&
+           y + CONVOLVE_BANDED_ROWS <= p.height;
+  }
+
+  /* The same bytes of all rows. All that the copies need goes through a shuffle: then the compiler knows that the
+   * warp agrees on it, and a copy is three instructions instead of a loop over lanes. */
+  __device__ void copy_bulk_rows (uint32_t to, const uint8_t *from, uint32_t barrier) const
+  {
+    uint32_t low = __shfl_sync (~0u, (uint32_t)(uintptr_t)from, 0);
+    uint32_t high = __shfl_sync (~0u, (uint32_t)((uintptr_t)from >> 32), 0);
+    int stride = __shfl_sync (~0u, p.src_stride, 0), bytes = __shfl_sync (~0u, end - begin, 0);
+
+    to = __shfl_sync (~0u, to, 0);
+    barrier = __shfl_sync (~0u, barrier, 0);
+    from = reinterpret_cast<const uint8_t *> ((uintptr_t)high << 32 | low);
+    if (bytes > 0 && elect_lane ())
+#pragma unroll
+      for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++)
+        copy_bulk (to + r * pitch, from + (ptrdiff_t)r * stride, bytes, barrier);
+  }
+
   /* BYTES (4, 8, 16) at a time. */
-  template <int BYTES>
-  __device__ void
-  copy_rows (uint32_t stage, int y, const Rows &rows) const
+  template <int BYTES> __device__ void copy_rows (uint32_t stage, int y, const Rows &rows) const
   {
     const uint8_t *src = row (y);
-    bool plain = rows.inside == (1u << CONVOLVE_BANDED_ROWS) - 1 && !rows.last && y >= 0 &&
-                 y + CONVOLVE_BANDED_ROWS <= p.height;
+    bool usual = is_usual (rows, y);
 
     for (int i = begin + lane * BYTES; i < end; i += 32 * BYTES) {
       const uint8_t *from = src + i;
       uint32_t to = stage + i;
 
-      if (plain) {
+      if (usual) {
 #pragma unroll
         for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++, from += p.src_stride, to += pitch)
           copy_async<BYTES> (to, from);
@@ -258,8 +255,7 @@ template <int N> struct Feed {
   }
 
   /* Pixels start .. stop - 1 of rows by the border rule, four rows of a lane's at a time. */
-  __device__ void
-  patch_from_memory (uint32_t stage, int y, uint32_t rows, int start, int stop) const
+  __device__ void patch_from_memory (uint32_t stage, int y, uint32_t rows, int start, int stop) const
   {
     constexpr int batch = 4;
     int columns = 1;
@@ -295,8 +291,7 @@ template <int N> struct Feed {
   }
 
   /* In all rows: where there is nothing of the picture, nothing is read later. */
-  __device__ void
-  move_pixels (uint32_t stage, const Side &s) const
+  __device__ void move_pixels (uint32_t stage, const Side &s) const
   {
     int step = 32 / s.columns;
     uint32_t row = stage + lane / s.columns * pitch;

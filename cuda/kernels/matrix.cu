@@ -106,8 +106,7 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
 }
 
 template <int N, int S, int T, int TAPS> struct Task {
-  __device__ static void
-  run (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task, float *shared)
+  __device__ static void run (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task, float *shared)
   {
     run_task<S, N, T, TAPS> (l, p, task, shared);
   }

@@ -31,6 +31,26 @@ lane_index ()
   return lane;
 }
 
+/* True in one lane of the warp. The compiler knows what it means: unlike lane == 0 it needs no loop over lanes around
+ * instructions that only one lane can be in. */
+__device__ inline bool
+elect_lane ()
+{
+#if CONVOLVE_HAS_BULK
+  uint32_t elected;
+
+  asm volatile("{\n"
+               ".reg .pred elected;\n"
+               "elect.sync _|elected, 0xffffffff;\n"
+               "selp.b32 %0, 1, 0, elected;\n"
+               "}"
+               : "=r"(elected));
+  return elected;
+#else
+  return threadIdx.x % 32 == 0;
+#endif
+}
+
 /* ---- products ---- */
 
 /* The four floats of a lane in a 16 x 8 result: rows g and g + 8, columns 2 t and 2 t + 1 (g = lane / 4,

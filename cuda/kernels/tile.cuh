@@ -106,8 +106,8 @@ walk_lines (const float *line, int pitch, int lane, int runtime_taps, F f)
   }
 }
 
-/* The tail of the routes whose blocks own strips: TASK (components, samples, terms, taps) is a type whose run does one
- * task; blocks beyond the grid's are done in turn. */
+/* The tail of the routes whose blocks own strips: TASK (components, samples, terms, taps) is a type whose run does
+ * one task; blocks beyond the grid's are done in turn. */
 template <template <int, int, int, int> class TASK, int S, int T, int TAPS>
 __device__ inline void
 run_tasks (const ConvolveLaunch &l)

@@ -180,7 +180,7 @@ void gst_video_convolve_post_error (GstVideoConvolve * self, const GError * erro
 /* Takes inbuf and outbuf. The queue must hold fewer jobs than the depth. */
 GstFlowReturn gst_video_convolve_start_job (GstVideoConvolve * self, GstBuffer * inbuf, GstBuffer * outbuf);
 /* The same for frames of the window: slots are those that the program's plan asks for, rects the regions, or NULL.
- * Takes outbuf. */
+ * Takes program's reference, which must not outlive the device, and outbuf. */
 GstFlowReturn gst_video_convolve_start_window_job (GstVideoConvolve * self, GstVideoConvolveProgram * program,
     const guint * slots, const GArray * rects, GstBuffer * outbuf);
 /* Copies a frame to a slot of the window's history, which is made if there is none. */

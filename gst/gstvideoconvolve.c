@@ -83,6 +83,7 @@ gst_video_convolve_stop (GstBaseTransform * trans)
   gst_video_convolve_drop_jobs (self);
   gst_clear_buffer (&self->late);
   gst_video_convolve_close (self);
+  gst_video_convolve_window_forget_events (self);
   gst_cuda_interop_stop (self->interop);
   self->negotiated = FALSE;
   GST_OBJECT_LOCK (self);
@@ -168,20 +169,16 @@ gst_video_convolve_get_unit_size (GstBaseTransform * trans, GstCaps * caps,
 static gboolean
 flush_stop (GstVideoConvolve * self, GstEvent * event)
 {
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  GList *events = NULL;
   gboolean ok;
 
   gst_video_convolve_drop_jobs (self);
-  gst_video_convolve_window_drop (self, &events);
+  gst_video_convolve_window_drop (self);
   gst_video_convolve_set_cancelled (self, FALSE);
   self->drained = GST_FLOW_OK;
   self->mark_discont = self->base_marks = FALSE;
   ok = GST_BASE_TRANSFORM_CLASS (gst_video_convolve_parent_class)->sink_event
-      (trans, event);
-  for (GList * l = events; l != NULL; l = l->next)
-    gst_pad_push_event (trans->srcpad, l->data);
-  g_list_free (events);
+      (GST_BASE_TRANSFORM (self), event);
+  gst_video_convolve_window_flushed (self);
   return ok;
 }
 
@@ -396,7 +393,7 @@ gst_video_convolve_generate_output (GstBaseTransform * trans,
     GST_BUFFER_FLAG_SET (inbuf, GST_BUFFER_FLAG_DISCONT);
   }
 
-  if (self->window.kept->len > 0)
+  if (self->window.kept->len + self->window.waiting.length > 0)
     gst_video_convolve_window_end (self);
   if (passthrough) {
     ret = gst_video_convolve_drain (self);

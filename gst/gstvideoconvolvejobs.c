@@ -239,6 +239,25 @@ gst_video_convolve_start_job (GstVideoConvolve * self, GstBuffer * inbuf,
   return ret;
 }
 
+/* After a fault across frames: those that are in flight, wait or were kept are
+ * lost with the device. The CPU goes on with the next one. FALSE if that is no
+ * way out. */
+static gboolean
+go_on_without (GstVideoConvolve * self, GError ** error)
+{
+  guint n_lost = self->n_jobs + self->window.n_waiting;
+  g_autoptr (GError) fault = NULL;
+
+  if (!gst_video_convolve_can_switch_to_cpu (self, *error))
+    return FALSE;
+  fault = g_steal_pointer (error);
+  gst_video_convolve_drop_jobs (self);
+  gst_video_convolve_window_drop (self);
+  GST_WARNING_OBJECT (self, "%u frames or so are lost", n_lost);
+  self->window.lost = TRUE;
+  return gst_video_convolve_switch_to_cpu (self, fault);
+}
+
 GstFlowReturn
 gst_video_convolve_start_window_job (GstVideoConvolve * self,
     GstVideoConvolveProgram * program, const guint * slots,
@@ -252,8 +271,8 @@ gst_video_convolve_start_window_job (GstVideoConvolve * self,
   job->in = NULL;
   job->in_is_cuda = FALSE;
   job->out = outbuf;
+  job->program = program;
   if (map_job (self, job)) {
-    job->program = gst_video_convolve_program_ref (program);
     memcpy (job->slots, slots,
         (plan->before + 1 + plan->after) * sizeof (*slots));
     job->has_regions = rects != NULL;
@@ -265,8 +284,10 @@ gst_video_convolve_start_window_job (GstVideoConvolve * self,
       return GST_FLOW_OK;
     }
     job_unmap (job);
-    ret = report_failure (self, error);
+    ret = go_on_without (self, &error) ? GST_FLOW_OK :
+        report_failure (self, error);
   }
+  g_clear_pointer (&job->program, gst_video_convolve_program_unref);
   gst_clear_buffer (&job->out);
   return ret;
 }
@@ -294,6 +315,8 @@ gst_video_convolve_keep_frame (GstVideoConvolve * self, GstBuffer * inbuf,
   if (!map_job (self, &job))
     return GST_FLOW_ERROR;
   ok = keep_mapped (self, &job, slot, &error);
+  if (!ok && !job.in_is_cuda && go_on_without (self, &error))
+    ok = keep_mapped (self, &job, slot, &error);
   unmap_input (&job);
   return ok ? GST_FLOW_OK : report_failure (self, error);
 }
@@ -302,6 +325,7 @@ GstFlowReturn
 gst_video_convolve_finish_job (GstVideoConvolve * self, GstBuffer ** outbuf)
 {
   GstVideoConvolveJob *job = nth_job (self, 0);
+  gboolean has_input = job->in != NULL;
   g_autoptr (GError) error = NULL;
   gboolean ok;
 
@@ -323,6 +347,8 @@ gst_video_convolve_finish_job (GstVideoConvolve * self, GstBuffer ** outbuf)
     return GST_FLOW_OK;
 
   gst_clear_buffer (outbuf);
+  if (!has_input && error != NULL && go_on_without (self, &error))
+    return GST_FLOW_OK;
   return report_failure (self, error);
 }
 
@@ -335,7 +361,7 @@ gst_video_convolve_drain (GstVideoConvolve * self)
     GstBuffer *outbuf;
 
     ret = gst_video_convolve_finish_job (self, &outbuf);
-    if (ret == GST_FLOW_OK)
+    if (ret == GST_FLOW_OK && outbuf != NULL)
       ret = gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self), outbuf);
   }
   if (ret != GST_FLOW_OK) {

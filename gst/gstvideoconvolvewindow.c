@@ -34,13 +34,6 @@ gst_video_convolve_window_init (GstVideoConvolve * self)
   window->last_time = GST_CLOCK_TIME_NONE;
 }
 
-void
-gst_video_convolve_window_clear (GstVideoConvolve * self)
-{
-  g_array_unref (self->window.kept);
-  g_array_unref (self->window.free_slots);
-}
-
 static void
 waiting_free (Waiting * waiting)
 {
@@ -74,7 +67,7 @@ gst_video_convolve_window_is_used (GstVideoConvolve * self)
   for (guint i = 0; i < G_N_ELEMENTS (self->programs); i++)
     if (self->programs[i] != NULL && plan_of (self->programs[i])->windowed)
       return TRUE;
-  return self->window.n_waiting > 0;
+  return self->window.waiting.length > 0;
 }
 
 /* ---- where streams begin and end ---- */
@@ -160,7 +153,7 @@ gst_video_convolve_window_event (GstVideoConvolve * self, GstEvent * event)
   gst_video_convolve_drain (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
     window->segment_came = TRUE;
-  if (window->n_waiting == 0 || GST_EVENT_TYPE (event) == GST_EVENT_CAPS)
+  if (window->waiting.length == 0 || GST_EVENT_TYPE (event) == GST_EVENT_CAPS)
     return FALSE;
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
     note_segment (self, event);
@@ -222,16 +215,18 @@ forget_old (GstVideoConvolve * self)
   forget_first (self, n);
 }
 
+/* The one that was given back first, and so many later ones that no frame in
+ * flight looks at it any more: the device need not wait. */
 static guint
 take_slot (GstVideoConvolve * self)
 {
   GstVideoConvolveWindow *window = &self->window;
   guint slot;
 
-  if (window->free_slots->len == 0)
+  if (window->free_slots->len < gst_video_convolve_depth (self))
     return window->n_slots++;
-  slot = g_array_index (window->free_slots, guint, window->free_slots->len - 1);
-  g_array_set_size (window->free_slots, window->free_slots->len - 1);
+  slot = g_array_index (window->free_slots, guint, 0);
+  g_array_remove_index (window->free_slots, 0);
   return slot;
 }
 
@@ -389,8 +384,8 @@ start_first (GstVideoConvolve * self)
     find_slots (self, waiting, slots);
     ret = gst_video_convolve_new_output (self, waiting->buffer, &outbuf);
     if (ret == GST_FLOW_OK && outbuf != NULL)
-      ret = gst_video_convolve_start_window_job (self, waiting->program, slots,
-          waiting->rects, outbuf);
+      ret = gst_video_convolve_start_window_job (self,
+          g_steal_pointer (&waiting->program), slots, waiting->rects, outbuf);
   }
   waiting_free (waiting);
   forget_old (self);
@@ -459,31 +454,25 @@ gst_video_convolve_window_end (GstVideoConvolve * self)
     GST_DEBUG_OBJECT (self, "ending the window: %s", gst_flow_get_name (ret));
     self->drained = ret;
   }
-  gst_video_convolve_window_drop (self, NULL);
+  gst_video_convolve_window_drop (self);
   return ret;
 }
 
 /* ---- away ---- */
 
-static gboolean
-outlives_flush (GstEvent * event)
-{
-  return GST_EVENT_IS_STICKY (event)
-      && GST_EVENT_TYPE (event) != GST_EVENT_SEGMENT
-      && GST_EVENT_TYPE (event) != GST_EVENT_EOS;
-}
-
 void
-gst_video_convolve_window_drop (GstVideoConvolve * self, GList ** events)
+gst_video_convolve_window_drop (GstVideoConvolve * self)
 {
   GstVideoConvolveWindow *window = &self->window;
+  GQueue all = window->waiting;
   Waiting *waiting;
 
-  while ((waiting = g_queue_pop_head (&window->waiting)) != NULL) {
-    if (events != NULL && waiting->event != NULL
-        && outlives_flush (waiting->event))
-      *events = g_list_append (*events, g_steal_pointer (&waiting->event));
-    waiting_free (waiting);
+  g_queue_init (&window->waiting);
+  while ((waiting = g_queue_pop_head (&all)) != NULL) {
+    if (waiting->event != NULL && GST_EVENT_IS_STICKY (waiting->event))
+      g_queue_push_tail (&window->waiting, waiting);
+    else
+      waiting_free (waiting);
   }
   window->n_waiting = 0;
   window->lost = FALSE;
@@ -491,12 +480,41 @@ gst_video_convolve_window_drop (GstVideoConvolve * self, GList ** events)
 }
 
 void
+gst_video_convolve_window_flushed (GstVideoConvolve * self)
+{
+  Waiting *waiting;
+
+  while ((waiting = g_queue_pop_head (&self->window.waiting)) != NULL) {
+    if (GST_EVENT_TYPE (waiting->event) != GST_EVENT_SEGMENT)
+      gst_pad_push_event (GST_BASE_TRANSFORM_SRC_PAD (self),
+          g_steal_pointer (&waiting->event));
+    waiting_free (waiting);
+  }
+}
+
+void
 gst_video_convolve_window_close (GstVideoConvolve * self)
 {
   GstVideoConvolveWindow *window = &self->window;
 
-  gst_video_convolve_window_drop (self, NULL);
+  gst_video_convolve_window_drop (self);
   g_clear_pointer (&window->history, convolve_history_free);
   g_array_set_size (window->free_slots, 0);
   window->n_slots = 0;
+}
+
+void
+gst_video_convolve_window_forget_events (GstVideoConvolve * self)
+{
+  g_queue_clear_full (&self->window.waiting, (GDestroyNotify) waiting_free);
+  self->window.segment_came = FALSE;
+  self->window.last_time = GST_CLOCK_TIME_NONE;
+}
+
+void
+gst_video_convolve_window_clear (GstVideoConvolve * self)
+{
+  gst_video_convolve_window_forget_events (self);
+  g_array_unref (self->window.kept);
+  g_array_unref (self->window.free_slots);
 }

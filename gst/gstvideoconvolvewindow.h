@@ -44,10 +44,13 @@ GstFlowReturn gst_video_convolve_window_pull (GstVideoConvolve * self, GstBuffer
 GstFlowReturn gst_video_convolve_window_end (GstVideoConvolve * self);
 /* Handles a serialized event. TRUE if it was taken, and waits. */
 gboolean gst_video_convolve_window_event (GstVideoConvolve * self, GstEvent * event);
-/* Drops what waits and forgets what was kept. Sticky events that downstream has not seen go to *events, if not NULL;
- * the oldest first. */
-void gst_video_convolve_window_drop (GstVideoConvolve * self, GList ** events);
-/* The same, and frees the history, which the device's end must not find. */
+/* Drops frames that wait and forgets what was kept. Sticky events stay, and come out before the next frame. */
+void gst_video_convolve_window_drop (GstVideoConvolve * self);
+/* A flush has passed: pushes those of them that it leaves valid. */
+void gst_video_convolve_window_flushed (GstVideoConvolve * self);
+/* The end of all: events that never came out. */
+void gst_video_convolve_window_forget_events (GstVideoConvolve * self);
+/* Drops frames, too, and frees the history, which the device's end must not find. */
 void gst_video_convolve_window_close (GstVideoConvolve * self);
 
 G_END_DECLS

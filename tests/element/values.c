@@ -149,7 +149,7 @@ GST_START_TEST (test_kernel_refused)
     {"kernel", "<<<1>,<2>>,<3,4>>", "matrix 2: row 1 is not an array"},
     {"kernel", "<<<1>,<2>>,<>>", "matrix 2: the array of rows is empty"},
     {"kernel", "<<<1>>,<<2000000>>>",
-          "matrix 2: the weight in row 1, column 1"},
+        "matrix 2: the weight in row 1, column 1"},
     {"kernel-x", "<>", "kernel-x keeps its value"},
     {"kernel-x", "<1,x>", "column 2 is not a number"},
     {"kernel-y", "<<1>>", "not a number"},

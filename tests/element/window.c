@@ -192,6 +192,18 @@ assert_frames (GstHarness * h, guint n, const guint8 * values,
   }
 }
 
+static const gchar *
+backend_of (GstHarness * h)
+{
+  GstStructure *stats;
+  const gchar *backend;
+
+  g_object_get (h->element, "stats", &stats, NULL);
+  backend = g_intern_string (gst_structure_get_string (stats, "backend"));
+  gst_structure_free (stats);
+  return backend;
+}
+
 static guint
 depth_of (GstHarness * h)
 {
@@ -484,6 +496,53 @@ GST_START_TEST (test_late)
 
 GST_END_TEST;
 
+/* ---- faults ---- */
+
+/* The device is lost, and with it what was kept: the CPU goes on with the next
+ * frame, which is a discontinuity, and events are not lost. */
+GST_START_TEST (test_fault)
+{
+  static const gchar *const faults[] = { "store:3", "process:2", "wait:2" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (faults); i++) {
+    GstHarness *h;
+    GstBus *bus;
+    GstEvent *event;
+    gboolean tags = FALSE;
+    guint n = 0;
+
+    g_setenv ("FAKE_CUDA_FAIL", faults[i], TRUE);
+    h = mean_of_three ("");
+    bus = bus_of (h);
+    for (guint k = 0; k < 9; k++) {
+      push (h, filled_buffer (32, 9, k));
+      if (k == 1)
+        gst_harness_push_event (h, gst_event_new_tag
+            (gst_tag_list_new (GST_TAG_TITLE, "one", NULL)));
+    }
+    gst_harness_push_event (h, gst_event_new_eos ());
+    while (gst_harness_buffers_in_queue (h) > 0) {
+      assert_filled (gst_harness_pull (h), 9);
+      n++;
+    }
+    while ((event = gst_harness_try_pull_event (h))) {
+      tags |= GST_EVENT_TYPE (event) == GST_EVENT_TAG;
+      gst_event_unref (event);
+    }
+    fail_unless (tags);
+    if (g_str_equal (backend_of (h), "cpu") && n < 9)
+      assert_message (bus, GST_MESSAGE_WARNING, GST_RESOURCE_ERROR,
+          GST_RESOURCE_ERROR_FAILED, "the CPU goes on");
+    fail_unless (n >= 4, "%s: %u frames", faults[i], n);
+    assert_no_message (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
+    bus_done (h, bus);
+    gst_harness_teardown (h);
+    g_unsetenv ("FAKE_CUDA_FAIL");
+  }
+}
+
+GST_END_TEST;
+
 /* ---- latency ---- */
 
 GST_START_TEST (test_latency)
@@ -624,6 +683,7 @@ window_suite (void)
   tcase_add_test (tc, test_regions);
   tcase_add_test (tc, test_buffers_given_back);
   tcase_add_test (tc, test_late);
+  tcase_add_test (tc, test_fault);
   tcase_add_test (tc, test_latency);
   tcase_add_test (tc, test_changes);
   tcase_add_test (tc, test_values_of_a_frame);

@@ -42,7 +42,10 @@ fill_slot (const CpuPiece * piece, gint y, guint slot)
   for (guint i = 0; i < step->n_terms; i++) {
     const CpuTerm *term = &step->term[i];
 
-    if (term->separable)
+    if (step->box)
+      kernels->box_row (row, ring_row (piece, term, slot), samples,
+          step->sum_lanes, &step->box_x);
+    else if (term->separable)
       kernels->row (row + term->x_first * pixel, ring_row (piece, term, slot),
           samples, step->sum_lanes, term->x_weights, term->x_taps);
   }
@@ -222,8 +225,44 @@ finish_row (const CpuPiece * piece, gint y, guint i)
   }
 }
 
+static const void *
+box_row (const CpuPiece * piece, gint y)
+{
+  return ring_row (piece, &piece->step->term[0], slot_of (piece, y));
+}
+
+/* A box's output rows y and y + 1, and its running sums for the next. */
 static void
-run_rows (const CpuPiece * piece, gint y)
+run_box (CpuPiece * piece, gint y, guint8 * const *dst)
+{
+  const CpuStep *step = piece->step;
+  const CpuBoxAxis *axis = &step->box_y;
+  gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
+  void *sum = at (piece, step->memory.sum[0][0]);
+  gboolean ends = axis->end != axis->inner;
+  gint above = (gint) step->above - ends, below = (gint) step->below - ends;
+  CpuBoxRows rows = { {NULL} };
+
+  if (!piece->summed) {
+    /* Kernels have an order of their own for the elements of a vector. */
+    memset (sum, 0, (samples + CPU_SLACK) * step->kernels->sum_bytes);
+    for (gint k = -above; k < below; k++)
+      step->kernels->box_add (sum, box_row (piece, y + k), samples);
+    piece->summed = TRUE;
+  }
+  for (gint i = 0; i < 2; i++) {
+    rows.enter[i] = box_row (piece, y + i + below);
+    rows.leave[i] = box_row (piece, y + i - above);
+    if (ends) {
+      rows.first[i] = box_row (piece, y + i - (gint) step->above);
+      rows.last[i] = box_row (piece, y + i + (gint) step->below);
+    }
+  }
+  step->kernels->box_store (sum, &rows, axis, dst, samples, &step->sink);
+}
+
+static void
+run_rows (CpuPiece * piece, gint y)
 {
   const CpuStep *step = piece->step;
   guint rows = MIN (2, piece->y1 - y);
@@ -232,7 +271,9 @@ run_rows (const CpuPiece * piece, gint y)
   if (step->fused)
     for (guint i = 0; i < 2; i++)
       dst[i] = store_row (piece, y, i);
-  for (guint t = 0; t < step->n_terms; t++) {
+  if (step->box)
+    run_box (piece, y, dst);
+  for (guint t = 0; t < step->n_terms && !step->box; t++) {
     gboolean first = t == 0 || !step->add_terms;
     gboolean last = t + 1 == step->n_terms;
     const gsize *sum = step->memory.sum[step->add_terms ? 0 : t];
@@ -255,6 +296,7 @@ static void
 start (CpuPiece * piece, const CpuStep * step, gint y, gint * next)
 {
   piece->step = step;
+  piece->summed = FALSE;
   *next = y - (gint) step->above;
   convolve_cpu_piece_map_borders (piece);
   if (step->whole && has_ring (step))

@@ -24,6 +24,7 @@ typedef struct {
   guint8 *memory;               /* step->memory.size bytes */
   gint x0, x1, y0, y1;          /* what is to be written */
   CpuEven even;
+  gboolean summed;              /* the running sums of a box are those of the rows before the next */
 } CpuPiece;
 
 /* memory: step->memory.size bytes of this thread alone, aligned to cache lines. */

@@ -122,10 +122,10 @@ put_s (VecS * s, guint8 * dst, gsize i, gsize n, const CpuSink * sink)
   guint8 rest[BLOCK_S], *to = i + BLOCK_S <= n ? dst + i : rest;
 
 #pragma GCC unroll 4
-  for (gint j = 0; j < 4; j++) {
+  for (gint j = 0; j < 4; j++)
     s[j] = ((s[j] + vec_splat_s (sink->low)) >> sink->shift) + vec_splat_s (sink->high);
-    vec_pack_s (to + j * VEC_LANES_S, s[j]);
-  }
+  vec_pack_s (to, s[0], s[1]);
+  vec_pack_s (to + 2 * VEC_LANES_S, s[2], s[3]);
   if (to == rest)
     memcpy (dst + i, rest, n - i);
 }

@@ -269,6 +269,7 @@ store_f (const void *x, guint8 * dst, gsize n, const CpuSink * sink)
 #if VEC_FIXED
 #include "kernels-fixed.h"
 #define FIXED { \
+    .real = CPU_REAL_FIXED, \
     .real_bytes = sizeof (gint16), \
     .weight_bytes = sizeof (gint32), \
     .load_u8 = load_u8_s, \
@@ -279,6 +280,8 @@ store_f (const void *x, guint8 * dst, gsize n, const CpuSink * sink)
 #else
 #define FIXED { 0 }
 #endif
+
+#include "kernels-box.h"
 
 static void
 blend (guint8 * restrict d, const guint8 * restrict s,
@@ -328,9 +331,10 @@ differ (const guint8 * bytes, const guint8 * pattern, const guint8 * mask,
 #define ISA_NAME "plain C"
 #endif
 
-#define KERNELS(suffix, real, fused) { \
-    .real_bytes = sizeof (real), \
-    .weight_bytes = sizeof (real), \
+#define KERNELS(suffix, type, name, fused) { \
+    .real = name, \
+    .real_bytes = sizeof (type), \
+    .weight_bytes = sizeof (type), \
     .load_u8 = load_u8_##suffix, \
     .load_u16 = load_u16_##suffix, \
     .row = row_##suffix, \
@@ -343,11 +347,26 @@ differ (const guint8 * bytes, const guint8 * pattern, const guint8 * mask,
     .mean = mean_##suffix, \
   }
 
+#define BOX(suffix, type, name, sum) { \
+    .real = name, \
+    .real_bytes = sizeof (type), \
+    .weight_bytes = sizeof (type), \
+    .sum_bytes = sizeof (sum), \
+    .load_u8 = load_u8_##suffix, \
+    .load_u16 = load_u16_##suffix, \
+    .box_row = box_row_##suffix, \
+    .box_add = box_add_##suffix, \
+    .box_store = box_store_##suffix, \
+  }
+
 const CpuIsa PASTE (convolve_cpu_isa_, CPU_ISA) = {
   .name = ISA_NAME,
-  .single = KERNELS (f, gfloat, sum_store_f),
-  .full = KERNELS (d, gdouble, NULL),
+  .single = KERNELS (f, gfloat, CPU_REAL_FLOAT, sum_store_f),
+  .full = KERNELS (d, gdouble, CPU_REAL_DOUBLE, NULL),
   .fixed = FIXED,
+  .box_bytes = BOX (w, guint16, CPU_REAL_WORD, guint32),
+  .box_longs = BOX (l, guint32, CPU_REAL_LONG, guint32),
+  .box_doubles = BOX (d, gdouble, CPU_REAL_DOUBLE, gdouble),
   .blend = blend,
   .differ = differ,
 };

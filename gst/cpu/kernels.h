@@ -21,6 +21,16 @@ G_BEGIN_DECLS
  * terms all go the same way and come to n / 2 times the last bit. */
 #define CPU_GROUP 80
 
+/* What the samples of a working row are. */
+typedef enum {
+  CPU_REAL_NONE,
+  CPU_REAL_FLOAT,
+  CPU_REAL_DOUBLE,
+  CPU_REAL_FIXED,               /* gint16: (v - 127.5) x 256 */
+  CPU_REAL_WORD,                /* guint16 */
+  CPU_REAL_LONG,                /* guint32 */
+} CpuReal;
+
 /* How words of 16 bits are stored: value = ((swapped word) >> shift) & mask. */
 typedef struct {
   guint16 mask;
@@ -45,7 +55,24 @@ typedef struct {
   gboolean uniform;             /* all patterns have the same numbers for all lanes, gain is 1 */
   const void *gain, *offset, *lo, *hi;  /* patterns */
   gint shift, low, high;        /* fixed point: sample = ((sum + low) >> shift) + high */
+  gfloat scale;                 /* boxes: sample = offset + gain x scale x sum */
+  /* Boxes of words: sample = (((sum >> box_down) x box_factor >> 16) + low) >> shift */
+  gint box_down;
+  guint16 box_factor;
 } CpuSink;
+
+/* Weights of a box along an axis, as integers: inner each, but for the first and the last, which are end each. */
+typedef struct {
+  guint taps;
+  guint inner, end;
+} CpuBoxAxis;
+
+/* Rows of which running sums for two output rows are made. A sum, of all inner rows of a window but the last, takes
+ * enter[0] in, gives the first output row, lets leave[0] go, and so on. */
+typedef struct {
+  const void *enter[2], *leave[2];
+  const void *first[2], *last[2];       /* the rows with the weight end, or NULL if all weights are alike */
+} CpuBoxRows;
 
 /* What joins the sums of the terms, for the operations that are not one plain sum. */
 typedef enum {
@@ -67,6 +94,7 @@ typedef struct {
 } CpuJoin;
 
 typedef struct {
+  CpuReal real;
   guint real_bytes;
   guint weight_bytes;           /* of a weight; fixed point has each twice in a 32-bit word */
 
@@ -90,15 +118,25 @@ typedef struct {
   void (*weigh) (const void *v, const void *a, void *out, gsize n, guint lanes);
   /* out[i] = the mean of covers samples from x[i covers] on, over rows; plus out[i] if add. */
   void (*mean) (const void *x, void *out, gsize n, guint covers, guint rows, gboolean add);
+
+  /* For boxes, in integers, so that nothing is rounded however long a sum runs. */
+  guint sum_bytes;              /* of a running sum */
+  /* out[i] = the box of x[i], x[i + step], ...; x is overwritten. */
+  void (*box_row) (void *x, void *out, gsize n, guint step, const CpuBoxAxis * axis);
+  void (*box_add) (void *sum, const void *row, gsize n);
+  void (*box_store) (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+      const CpuSink * sink);
 } CpuKernels;
 
 typedef struct {
   const gchar *name;            /* "AVX2" */
   CpuKernels single, full;      /* float, double */
   /* 16-bit fixed point, for the sums of step-fixed.c over bytes: samples are (v - 127.5) x 256, a product is a
-   * rounding multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (real_bytes 0)
+   * rounding multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (CPU_REAL_NONE)
    * nothing. */
   CpuKernels fixed;
+  /* Boxes alone, see step-box.c: of bytes to bytes, and of all that fits into 31 bits or into 53. */
+  CpuKernels box_bytes, box_longs, box_doubles;
   /* d = (d & keep) | (s & copy) | fill, byte by byte. */
   void (*blend) (guint8 * d, const guint8 * s, const guint8 * keep, const guint8 * copy, const guint8 * fill,
       gsize n);

@@ -58,7 +58,7 @@ load_alpha_row (const CpuPiece * piece, gint y, gint x, gsize n, gdouble * to)
   for (gsize i = 0; i < n; i++) {
     gsize k = (x + i) * other->lanes + alpha->component;
 
-    to[i] = other->kernels->real_bytes == sizeof (gfloat) ?
+    to[i] = other->kernels->real == CPU_REAL_FLOAT ?
         ((const gfloat *) row)[k] : ((const gdouble *) row)[k];
   }
 }
@@ -115,7 +115,7 @@ load_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
       for (gint k = from; k < end; k++)
         sum += raw[k];
       sum /= (gdouble) (end - from) * (y_last - y_first);
-      if (step->kernels->real_bytes == sizeof (gfloat))
+      if (step->kernels->real == CPU_REAL_FLOAT)
         ((gfloat *) to)[i] += (gfloat) sum;
       else
         ((gdouble *) to)[i] += sum;

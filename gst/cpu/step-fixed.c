@@ -212,7 +212,7 @@ convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain,
   gboolean ok;
 
   *matrix = *x = *y = NULL;
-  if (step->isa->fixed.real_bytes == 0 || !step->fused || !step->sink.uniform
+  if (step->isa->fixed.real == CPU_REAL_NONE || !step->fused || !step->sink.uniform
       || step->kernels != &step->isa->single || !step->samples.dense
       || step->samples.bytes != 1 || step->pass->operation->n_terms != 1
       || sum != rint (sum) || offset != rint (offset)

@@ -85,7 +85,9 @@ choose_strip (CpuStep * step)
   if (ring_bytes (step, least) > RING_BYTES)
     least = MAX (1, MIN (least, CPU_PATTERN / step->sum_lanes));
 
-  strip = CLAMP (widest_strip (step, CACHE_BYTES), least, width);
+  /* Of a box's ring four rows are looked at, not all. */
+  strip = widest_strip (step, step->box ? 4 * CACHE_BYTES : CACHE_BYTES);
+  strip = CLAMP (strip, least, width);
   step->strip = (guint) strip;
 }
 
@@ -176,7 +178,8 @@ place_rows (CpuStep * step)
   CpuMemory *memory = &step->memory;
   gsize padded = (gsize) step->strip + step->left + step->right;
   gsize real = step->kernels->real_bytes;
-  gsize sums = pitch ((gsize) step->strip * step->sum_lanes, real);
+  gsize sums = pitch ((gsize) step->strip * step->sum_lanes,
+      MAX (real, step->kernels->sum_bytes));
   gsize results = pitch ((gsize) step->strip * step->lanes, real);
   gsize words = pitch ((gsize) step->strip * step->lanes, 2);
 

@@ -91,7 +91,7 @@ to_weights (const CpuKernels * kernels, const gdouble * values, gsize n)
   void *weights = g_malloc0 (MAX (n, 1) * kernels->weight_bytes);
 
   for (gsize i = 0; i < n; i++) {
-    if (kernels->real_bytes == sizeof (gint16))
+    if (kernels->real == CPU_REAL_FIXED)
       ((guint32 *) weights)[i] = (guint16) (gint16) values[i] * 0x10001u;
     else
       convolve_cpu_real_set (kernels, weights, i, values[i]);
@@ -134,6 +134,8 @@ direct_matrix (const ConvolveTerm * term)
 void
 convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
 {
+  if (step->box)
+    return;
   for (guint i = 0; i < step->n_terms; i++) {
     const ConvolveTerm *from = &step->weights[i];
     CpuTerm *term = &step->term[i];

@@ -201,13 +201,19 @@ init_weights (CpuStep * step, gdouble * gain)
 {
   const ConvolveOperation *operation = step->pass->operation;
   ConvolveTerm integers = { NULL };
+  gboolean fixed;
 
   step->n_terms = operation->n_terms;
-  if (convolve_cpu_step_try_fixed (step, *gain, &integers.matrix, &integers.x,
-          &integers.y)) {
+  fixed = (!step->box || convolve_cpu_step_prefers_fixed (step))
+      && convolve_cpu_step_try_fixed (step, *gain, &integers.matrix,
+      &integers.x, &integers.y);
+  if (fixed) {
+    step->box = FALSE;
     step->kernels = &step->isa->fixed;
     step->weights[0] = integers;
     *gain = 1;
+  } else if (step->box) {
+    convolve_cpu_step_use_box (step, *gain);
   }
   for (guint i = 0; i < step->n_terms; i++) {
     const ConvolveTerm *from = &operation->term[i];
@@ -279,10 +285,12 @@ step_new (const ConvolvePass * pass, const CpuIsa * isa, guint n_threads,
 
   step->pass = pass;
   step->isa = isa;
-  step->kernels = pass->precision == CONVOLVE_PRECISION_DOUBLE ? &isa->full :
-      &isa->single;
   step->lanes = step->sum_lanes = pass->layout.n_components;
   step->n_levels = pass->operation != NULL ? pass->iterations : 1;
+  if (pass->operation != NULL)
+    convolve_cpu_step_find_box (step);
+  step->kernels = pass->precision == CONVOLVE_PRECISION_DOUBLE && !step->box ?
+      &isa->full : &isa->single;
   convolve_cpu_samples_init (&step->samples, &pass->layout);
   init_masks (step);
   if (pass->operation != NULL)
@@ -377,7 +385,8 @@ convolve_cpu_step_link_alpha (CpuStep * step, CpuStep * const *steps,
 static const gchar *
 arithmetic (const CpuStep * step)
 {
-  return step->kernels == &step->isa->fixed ? "16-bit fixed point" :
+  return step->box ? "running sums of integers" :
+      step->kernels == &step->isa->fixed ? "16-bit fixed point" :
       step->kernels == &step->isa->single ? "float" : "double";
 }
 

@@ -83,6 +83,9 @@ struct _CpuStep {
   ConvolveTerm weights[CONVOLVE_MAX_TERMS];     /* the operation's, or as integers; references */
   gboolean add_terms;           /* the sums of all terms are one sum */
   gboolean fused;               /* sums go to the picture at once, with no row of results between */
+  gboolean box;                 /* the only term is a box, for running sums */
+  CpuBoxAxis box_x, box_y;
+  gdouble box_unit;             /* what their integers are times */
   gboolean wants_input;
   CpuJoin join;
   CpuSink sink;
@@ -117,6 +120,12 @@ void convolve_cpu_step_clear_terms (CpuStep * step);
  * or *matrix, to the only term's weights as integers (gain included). */
 gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatrix ** matrix, ConvolveMatrix ** x,
     ConvolveMatrix ** y);
+/* step-box.c: whether the only term is a box that running sums do faster; then sets box, its axes and the unit. */
+void convolve_cpu_step_find_box (CpuStep * step);
+/* Whether 16-bit fixed point, if it may stand for float, is faster for a box. */
+gboolean convolve_cpu_step_prefers_fixed (const CpuStep * step);
+/* Chooses the kernels of a box and sets the sink's numbers. */
+void convolve_cpu_step_use_box (CpuStep * step, gdouble gain);
 /* step-layout.c: cuts the picture into pieces, or into those of another step for the same picture, chooses the ring
  * and lays out a thread's memory. FALSE if sizes overflow. */
 gboolean convolve_cpu_step_init_layout (CpuStep * step, guint n_threads, const CpuStep * like);
@@ -131,12 +140,23 @@ convolve_cpu_step_items (const CpuStep * step)
 static inline void
 convolve_cpu_real_set (const CpuKernels * kernels, void *array, gsize i, gdouble value)
 {
-  if (kernels->real_bytes == sizeof (gint16))
-    ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 256);
-  else if (kernels->real_bytes == sizeof (gfloat))
-    ((gfloat *) array)[i] = (gfloat) value;
-  else
-    ((gdouble *) array)[i] = value;
+  switch (kernels->real) {
+    case CPU_REAL_FIXED:
+      ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 256);
+      break;
+    case CPU_REAL_WORD:
+      ((guint16 *) array)[i] = (guint16) value;
+      break;
+    case CPU_REAL_LONG:
+      ((guint32 *) array)[i] = (guint32) value;
+      break;
+    case CPU_REAL_FLOAT:
+      ((gfloat *) array)[i] = (gfloat) value;
+      break;
+    default:
+      ((gdouble *) array)[i] = value;
+      break;
+  }
 }
 
 G_END_DECLS

@@ -69,7 +69,7 @@ slot_of (const CpuPiece * piece, gint y)
   const ConvolvePass *pass = step->pass;
 
   if (!step->whole)
-    return (y - (piece->y0 - (gint) step->above)) % step->slots;
+    return (guint) (y - (piece->y0 - (gint) step->above)) % step->slots;
   y = convolve_border_map (pass->border, y, pass->height);
   return y < 0 ? pass->height : y;
 }
@@ -231,34 +231,49 @@ box_row (const CpuPiece * piece, gint y)
   return ring_row (piece, &piece->step->term[0], slot_of (piece, y));
 }
 
-/* A box's output rows y and y + 1, and its running sums for the next. */
+/* The running sums before row y. Kernels have an order of their own for the
+ * elements of a vector. */
+static void
+start_box (CpuPiece * piece, gint y, gint above, gint below)
+{
+  const CpuStep *step = piece->step;
+  gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
+  gsize bytes = (samples + CPU_SLACK) * step->kernels->sum_bytes;
+  void *sum = at (piece, step->memory.sum[0][0]);
+
+  memset (sum, 0, bytes);
+  memset (at (piece, step->memory.sum[0][1]), 0, bytes);
+  for (gint k = -above; k < below; k++)
+    step->kernels->box_add (sum, box_row (piece, y + k), samples, &step->sink);
+}
+
+/* A box's output rows y and y + 1. */
 static void
 run_box (CpuPiece * piece, gint y, guint8 * const *dst)
 {
   const CpuStep *step = piece->step;
   const CpuBoxAxis *axis = &step->box_y;
   gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
-  void *sum = at (piece, step->memory.sum[0][0]);
   gboolean ends = axis->end != axis->inner;
   gint above = (gint) step->above - ends, below = (gint) step->below - ends;
   CpuBoxRows rows = { {NULL} };
 
-  if (!piece->summed) {
-    /* Kernels have an order of their own for the elements of a vector. */
-    memset (sum, 0, (samples + CPU_SLACK) * step->kernels->sum_bytes);
-    for (gint k = -above; k < below; k++)
-      step->kernels->box_add (sum, box_row (piece, y + k), samples);
-    piece->summed = TRUE;
-  }
+  if (!piece->summed)
+    start_box (piece, y, above, below);
   for (gint i = 0; i < 2; i++) {
     rows.enter[i] = box_row (piece, y + i + below);
-    rows.leave[i] = box_row (piece, y + i - above);
+    rows.leave[i] = box_row (piece, y + i - above - 1);
     if (ends) {
       rows.first[i] = box_row (piece, y + i - (gint) step->above);
       rows.last[i] = box_row (piece, y + i + (gint) step->below);
     }
   }
-  step->kernels->box_store (sum, &rows, axis, dst, samples, &step->sink);
+  /* Nothing leaves yet: a row of zeros. */
+  if (!piece->summed)
+    rows.leave[0] = at (piece, step->memory.sum[0][1]);
+  piece->summed = TRUE;
+  step->kernels->box_store (at (piece, step->memory.sum[0][0]), &rows, axis,
+      dst, samples, &step->sink);
 }
 
 static void

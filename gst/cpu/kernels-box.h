@@ -118,95 +118,141 @@ load_u16_l (const guint8 * raw, void *x, gsize n, const CpuWord * word)
 
 /* ---- bytes to bytes ---- */
 
-/* Sums of a vector of words are kept as its even words and its odd ones. */
-VEC_INLINE void
-split_words (const void *row, gsize i, VecU * out)
+VEC_INLINE VecW
+box_word (const void *row, gsize i)
 {
-  VecU v = (VecU) vec_load_w ((const guint16 *) row + i);
-
-  out[0] = v & 0xffff;
-  out[1] = v >> 16;
+  return vec_load_w ((const guint16 *) row + i);
 }
 
 static void
-box_add_w (void *sum, const void *row, gsize n)
+box_add_w (void *sum, const void *row, gsize n, const CpuSink * sink)
 {
   guint32 *s = sum;
 
   for (gsize i = 0; i < n; i += VEC_LANES_S) {
-    VecU v[2];
+    VecW v = box_word (row, i);
 
-    split_words (row, i, v);
-    vec_store_u (s + i, vec_load_u (s + i) + v[0]);
-    vec_store_u (s + i + VEC_LANES_F, vec_load_u (s + i + VEC_LANES_F) + v[1]);
+    if (sink->box_small) {
+      vec_store_w ((guint16 *) sum + i, box_word (sum, i) + v);
+    } else {
+      vec_store_u (s + i, vec_load_u (s + i) + (((VecU) v & 0xffff) << sink->box_up));
+      vec_store_u (s + i + VEC_LANES_F, vec_load_u (s + i + VEC_LANES_F) + ((VecU) v >> 16 << sink->box_up));
+    }
   }
 }
 
-/* From sums to samples: as 16-bit numbers, times a reciprocal. */
+/* From 16 bits of the sum to samples, by a reciprocal. */
 VEC_INLINE VecS
-scale_words (VecU even, VecU odd, const CpuSink * sink)
+scale_words (VecW v, const CpuSink * sink)
 {
-  VecW v = (VecW) (even >> sink->box_down | odd >> sink->box_down << 16);
-
   v = vec_mulhi (v, vec_splat_w (sink->box_factor)) + vec_splat_w ((guint16) sink->low);
   return (VecS) (v >> sink->shift);
 }
 
-/* One vector of words of both output rows. */
+/* Sums of 16 bits. */
 VEC_INLINE void
-box_words (guint32 * sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gsize i, const CpuSink * sink, VecS * out)
+box_small_words (guint16 * sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gsize i, const CpuSink * sink,
+    VecS * out, gboolean ends)
 {
+  VecW s = vec_load_w (sum + i);
+
+#pragma GCC unroll 2
+  for (gint y = 0; y < 2; y++) {
+    VecW all = s = s + box_word (rows->enter[y], i) - box_word (rows->leave[y], i);
+
+    if (ends)
+      all = s * vec_splat_w ((guint16) axis->inner)
+          + (box_word (rows->first[y], i) + box_word (rows->last[y], i)) * vec_splat_w ((guint16) axis->end);
+    out[y] = scale_words (all, sink);
+  }
+  vec_store_w (sum + i, s);
+}
+
+/* Sums of 32 bits, of the even words of a vector and of its odd ones, times 2^box_up, so that the upper half is what
+ * goes on. wide: words may have more than 15 bits; they are then moved by half their range, which cancels out. */
+VEC_INLINE void
+box_words (guint32 * sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gsize i, const CpuSink * sink,
+    VecS * out, gboolean ends, gboolean wide)
+{
+  VecS even = (VecS) vec_splat_i (1 << sink->box_up), odd = (VecS) vec_splat_i (1 << (sink->box_up + 16));
   VecU s[2] = { vec_load_u (sum + i), vec_load_u (sum + i + VEC_LANES_F) };
 
 #pragma GCC unroll 2
   for (gint y = 0; y < 2; y++) {
-    VecU in[2], away[2], all[2];
+    VecW in = box_word (rows->enter[y], i), away = box_word (rows->leave[y], i);
+    VecU all[2];
 
-    split_words (rows->enter[y], i, in);
-    split_words (rows->leave[y], i, away);
-    for (gint k = 0; k < 2; k++)
-      all[k] = s[k] += in[k];
-    if (rows->first[y] != NULL) {
-      VecU a[2], b[2];
-
-      split_words (rows->first[y], i, a);
-      split_words (rows->last[y], i, b);
-      for (gint k = 0; k < 2; k++)
-        all[k] = s[k] * axis->inner + (a[k] + b[k]) * axis->end;
+    if (wide) {
+      in ^= 0x8000;
+      away ^= 0x8000;
+      s[0] += (VecU) vec_madd ((VecS) in, even) - (VecU) vec_madd ((VecS) away, even);
+      s[1] += (VecU) vec_madd ((VecS) in, odd) - (VecU) vec_madd ((VecS) away, odd);
+    } else {
+      s[0] += (VecU) vec_madd ((VecS) (in - away), even);
+      s[1] += (VecU) vec_madd ((VecS) (in - away), odd);
     }
-    out[y] = scale_words (all[0], all[1], sink);
-    for (gint k = 0; k < 2; k++)
-      s[k] -= away[k];
+    all[0] = s[0];
+    all[1] = s[1];
+    if (ends) {
+      VecU a = (VecU) box_word (rows->first[y], i), b = (VecU) box_word (rows->last[y], i);
+      guint32 end = axis->end << sink->box_up;
+
+      all[0] = s[0] * axis->inner + ((a & 0xffff) + (b & 0xffff)) * end;
+      all[1] = s[1] * axis->inner + ((a >> 16) + (b >> 16)) * end;
+    }
+    out[y] = scale_words ((VecW) (all[0] >> 16 | (all[1] & 0xffff0000)), sink);
   }
   vec_store_u (sum + i, s[0]);
   vec_store_u (sum + i + VEC_LANES_F, s[1]);
 }
 
-static void
-box_store_w (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
-    const CpuSink * sink)
+VEC_INLINE void
+box_store_words (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+    const CpuSink * sink, gboolean ends, gboolean small, gboolean wide)
 {
   const gsize block = 2 * VEC_LANES_S;
 
   for (gsize i = 0; i < n; i += block) {
-    VecS a[2], b[2];
+    VecS v[2][2];
 
-    box_words (sum, rows, axis, i, sink, a);
-    box_words (sum, rows, axis, i + VEC_LANES_S, sink, b);
+#pragma GCC unroll 2
+    for (gint k = 0; k < 2; k++) {
+      if (small)
+        box_small_words (sum, rows, axis, i + k * VEC_LANES_S, sink, v[k], ends);
+      else
+        box_words (sum, rows, axis, i + k * VEC_LANES_S, sink, v[k], ends, wide);
+    }
+#pragma GCC unroll 2
     for (gint y = 0; y < 2; y++) {
       guint8 rest[2 * VEC_LANES_S], *to = i + block <= n ? dst[y] + i : rest;
 
-      vec_pack_s (to, a[y], b[y]);
+      vec_pack_s (to, v[0][y], v[1][y]);
       if (to == rest)
         memcpy (dst[y] + i, rest, n - i);
     }
   }
 }
 
+static void
+box_store_w (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+    const CpuSink * sink)
+{
+  if (rows->first[0] != NULL && sink->box_small)
+    box_store_words (sum, rows, axis, dst, n, sink, TRUE, TRUE, FALSE);
+  else if (rows->first[0] != NULL)
+    box_store_words (sum, rows, axis, dst, n, sink, TRUE, FALSE, TRUE);
+  else if (sink->box_small)
+    box_store_words (sum, rows, axis, dst, n, sink, FALSE, TRUE, FALSE);
+  else if (sink->box_wide)
+    box_store_words (sum, rows, axis, dst, n, sink, FALSE, FALSE, TRUE);
+  else
+    box_store_words (sum, rows, axis, dst, n, sink, FALSE, FALSE, FALSE);
+}
+
 /* ---- all else ---- */
 
 static void
-box_add_l (void *sum, const void *row, gsize n)
+box_add_l (void *sum, const void *row, gsize n, const CpuSink * sink)
 {
   guint32 *restrict s = sum;
   const guint32 *restrict from = row;
@@ -216,7 +262,7 @@ box_add_l (void *sum, const void *row, gsize n)
 }
 
 static void
-box_add_d (void *sum, const void *row, gsize n)
+box_add_d (void *sum, const void *row, gsize n, const CpuSink * sink)
 {
   gdouble *restrict s = sum;
   const gdouble *restrict from = row;
@@ -231,9 +277,18 @@ box_long (const void *row, gsize i)
   return vec_load_u ((const guint32 *) row + i);
 }
 
-static void
-box_store_l (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
-    const CpuSink * sink)
+/* wide: with the highest bit set it is not a negative number. */
+VEC_INLINE VecF
+longs_to_float (VecU v, gboolean wide)
+{
+  if (!wide)
+    return __builtin_convertvector ((VecI) v, VecF);
+  return __builtin_convertvector ((VecI) (v ^ 0x80000000), VecF) + vec_splat_f (2147483648.0f);
+}
+
+VEC_INLINE void
+box_store_longs (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+    const CpuSink * sink, gboolean wide)
 {
   VecF scale = vec_splat_f (sink->scale);
   gsize at = 0;
@@ -248,12 +303,11 @@ box_store_l (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8
 
 #pragma GCC unroll 2
       for (gint y = 0; y < 2; y++) {
-        VecU all = s += box_long (rows->enter[y], k);
+        VecU all = s = s + box_long (rows->enter[y], k) - box_long (rows->leave[y], k);
 
         if (rows->first[y] != NULL)
           all = s * axis->inner + (box_long (rows->first[y], k) + box_long (rows->last[y], k)) * axis->end;
-        out[y][j] = __builtin_convertvector ((VecI) all, VecF) * scale;
-        s -= box_long (rows->leave[y], k);
+        out[y][j] = longs_to_float (all, wide) * scale;
       }
       vec_store_u ((guint32 *) sum + k, s);
     }
@@ -261,6 +315,16 @@ box_store_l (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8
     put (out[1], dst[1], i, n, sink, at, TRUE);
     at = at + BLOCK_F == sink->period ? 0 : at + BLOCK_F;
   }
+}
+
+static void
+box_store_l (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+    const CpuSink * sink)
+{
+  if (sink->box_wide)
+    box_store_longs (sum, rows, axis, dst, n, sink, TRUE);
+  else
+    box_store_longs (sum, rows, axis, dst, n, sink, FALSE);
 }
 
 /* BLOCK_F samples of both output rows. */
@@ -273,9 +337,9 @@ box_doubles (gdouble * restrict sum, const CpuBoxRows * rows, const CpuBoxAxis *
     const gdouble *first = rows->first[y], *last = rows->last[y];
 
     for (gint k = 0; k < BLOCK_F; k++) {
-      gdouble all = sum[k] + enter[k];
+      gdouble all = sum[k] + enter[k] - leave[k];
 
-      sum[k] = all - leave[k];
+      sum[k] = all;
       if (first != NULL)
         all = all * axis->inner + (first[i + k] + last[i + k]) * axis->end;
       out[y][k] = (gfloat) all * scale;

@@ -56,8 +56,11 @@ typedef struct {
   const void *gain, *offset, *lo, *hi;  /* patterns */
   gint shift, low, high;        /* fixed point: sample = ((sum + low) >> shift) + high */
   gfloat scale;                 /* boxes: sample = offset + gain x scale x sum */
-  /* Boxes of words: sample = (((sum >> box_down) x box_factor >> 16) + low) >> shift */
-  gint box_down;
+  /* Boxes of words: t = sum, if that fits into 16 bits (small), or the upper half of sum x 2^box_up;
+   * sample = ((t x box_factor >> 16) + low) >> shift. wide: words may have more than 15 bits, sums of others more
+   * than 31. */
+  gboolean box_small, box_wide;
+  gint box_up;
   guint16 box_factor;
 } CpuSink;
 
@@ -67,8 +70,8 @@ typedef struct {
   guint inner, end;
 } CpuBoxAxis;
 
-/* Rows of which running sums for two output rows are made. A sum, of all inner rows of a window but the last, takes
- * enter[0] in, gives the first output row, lets leave[0] go, and so on. */
+/* Rows of which running sums for two output rows are made: sum + enter[0] - leave[0] is the first, with enter[1] and
+ * leave[1] it becomes the second. */
 typedef struct {
   const void *enter[2], *leave[2];
   const void *first[2], *last[2];       /* the rows with the weight end, or NULL if all weights are alike */
@@ -123,7 +126,7 @@ typedef struct {
   guint sum_bytes;              /* of a running sum */
   /* out[i] = the box of x[i], x[i + step], ...; x is overwritten. */
   void (*box_row) (void *x, void *out, gsize n, guint step, const CpuBoxAxis * axis);
-  void (*box_add) (void *sum, const void *row, gsize n);
+  void (*box_add) (void *sum, const void *row, gsize n, const CpuSink * sink);
   void (*box_store) (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
       const CpuSink * sink);
 } CpuKernels;
@@ -135,7 +138,7 @@ typedef struct {
    * rounding multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (CPU_REAL_NONE)
    * nothing. */
   CpuKernels fixed;
-  /* Boxes alone, see step-box.c: of bytes to bytes, and of all that fits into 31 bits or into 53. */
+  /* Boxes alone, see step-box.c: of bytes to bytes, and of all that fits into 32 bits or into 53. */
   CpuKernels box_bytes, box_longs, box_doubles;
   /* d = (d & keep) | (s & copy) | fill, byte by byte. */
   void (*blend) (guint8 * d, const guint8 * s, const guint8 * keep, const guint8 * copy, const guint8 * fill,

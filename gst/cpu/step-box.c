@@ -6,23 +6,24 @@
  *
  * Bytes whose result is their mean need no more than 16 bits after the sum: it
  * is taken to at most 16 bits, t = sum >> down, then to result x 2^bits by a
- * 16-bit reciprocal. That is less than 2 units too small and at most half a
- * unit too large: 1 for each of the two that are rounded down, less than half
- * for the reciprocal, t x 1/2 x 2^-16. With 3 bits, and a unit added to centre
- * it, no result is off by a quarter. */
+ * 16-bit reciprocal. t x reciprocal / 2^16 is rounded down and the reciprocal
+ * wrong by a half at most: less than a unit too small, half a unit too large.
+ * t is rounded down, too, where it is at least 14 bits of a sum of at most 255
+ * means, so the result is at most 1/64 lower. With 3 bits, and half a unit
+ * added, no result is off by 1/8 + 1/64. */
 #include "config.h"
 
 #include <math.h>
 
 #include "step.h"
 
-/* The least taps along both axes for which this is worth while, where 16-bit
- * fixed point may stand instead, or only float. */
-#define MIN_TAPS 4
-#define MIN_TAPS_FIXED 7
+/* The least taps along both axes for which this is worth while: of bytes to
+ * bytes, and of all else. */
+#define MIN_TAPS_BYTES 7
+#define MIN_TAPS 9
 #define ALIKE 1e-9
 #define MAX_INNER 8
-#define MAX_LONG 2147483647.0
+#define MAX_LONG 4294967295.0
 #define MAX_DOUBLE 9007199254740992.0
 #define MIN_BITS 3
 #define MAX_BITS 7
@@ -106,17 +107,11 @@ convolve_cpu_step_find_box (CpuStep * step)
       && operation->n_terms == 1 && operation->combine == CONVOLVE_COMBINE_SUM
       && term->matrix == NULL && find_axis (term->x, &step->box_x, &unit_x)
       && find_axis (term->y, &step->box_y, &unit_y)
-      && MIN (step->box_x.taps, step->box_y.taps) >= MIN_TAPS
+      && MIN (step->box_x.taps, step->box_y.taps) >= MIN_TAPS_BYTES
       && largest_sum (step) <= MAX_DOUBLE && results_are_small (step);
   if (!step->box)
     return;
   step->box_unit = unit_x * unit_y;
-}
-
-gboolean
-convolve_cpu_step_prefers_fixed (const CpuStep * step)
-{
-  return MAX (step->box_x.taps, step->box_y.taps) < MIN_TAPS_FIXED;
 }
 
 /* The numbers for bytes; FALSE if they cannot be had. */
@@ -128,20 +123,26 @@ init_bytes (CpuStep * step, gdouble gain)
   gdouble sum = axis_sum (&step->box_x) * axis_sum (&step->box_y);
   gdouble mean = gain * step->box_unit * sum;
   gint bits = MAX_BITS, down = 0;
+  gdouble t;
 
   if (!step->samples.dense || step->samples.bytes != 1 || !step->sink.uniform
       || fabs (mean - 1) > ALIKE || offset[0] != 0 || lo[0] != 0
       || hi[0] != 255 || 255 * axis_sum (&step->box_x) > G_MAXUINT16
       || largest_sum (step) > MAX_LONG)
     return FALSE;
-  while (ldexp (largest_sum (step), -down) >= 65536)
+  for (t = largest_sum (step); t > G_MAXUINT16; t /= 2)
     down++;
+  step->sink.box_small = down == 0;
+  step->sink.box_wide = 255 * axis_sum (&step->box_x) > G_MAXINT16;
+  /* What sums are multiplied with has to be a positive 16-bit number. */
+  step->sink.box_up = MIN (16 - down, 14);
+  if (down > 0)
+    down = 16 - step->sink.box_up;
   while (bits > 0 && rint (ldexp (1 / sum, 16 + bits + down)) > G_MAXUINT16)
     bits--;
-  step->sink.box_down = down;
   step->sink.box_factor = (guint16) rint (ldexp (1 / sum, 16 + bits + down));
   step->sink.shift = bits;
-  step->sink.low = (1 << bits) / 2 + 1;
+  step->sink.low = (1 << bits) / 2;
   return bits >= MIN_BITS;
 }
 
@@ -149,10 +150,15 @@ void
 convolve_cpu_step_use_box (CpuStep * step, gdouble gain)
 {
   step->sink.scale = (gfloat) (gain * step->box_unit);
-  if (init_bytes (step, gain))
+  if (init_bytes (step, gain)) {
     step->kernels = &step->isa->box_bytes;
-  else if (largest_sum (step) <= MAX_LONG)
+  } else if (MIN (step->box_x.taps, step->box_y.taps) < MIN_TAPS
+      && step->pass->precision == CONVOLVE_PRECISION_SINGLE) {
+    step->box = FALSE;
+  } else if (largest_sum (step) <= MAX_LONG) {
+    step->sink.box_wide = largest_sum (step) > G_MAXINT32;
     step->kernels = &step->isa->box_longs;
-  else
+  } else {
     step->kernels = &step->isa->box_doubles;
+  }
 }

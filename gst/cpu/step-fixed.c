@@ -212,9 +212,10 @@ convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain,
   gboolean ok;
 
   *matrix = *x = *y = NULL;
-  if (step->isa->fixed.real == CPU_REAL_NONE || !step->fused || !step->sink.uniform
-      || step->kernels != &step->isa->single || !step->samples.dense
-      || step->samples.bytes != 1 || step->pass->operation->n_terms != 1
+  if (step->isa->fixed.real == CPU_REAL_NONE || !step->fused
+      || !step->sink.uniform || step->kernels != &step->isa->single
+      || !step->samples.dense || step->samples.bytes != 1
+      || step->pass->operation->n_terms != 1
       || sum != rint (sum) || offset != rint (offset)
       || lo[0] != 0 || hi[0] != 255)
     return FALSE;

@@ -218,6 +218,8 @@ convolve_cpu_step_init_layout (CpuStep * step, guint n_threads,
    * same ones. */
   step->whole = window * 2 > height;
   step->slots = step->whole ? height + 1 : (guint) window + 1;
+  if (step->box && !step->whole)
+    step->slots++;              /* a row that leaves a sum is the one above the window */
   if (like != NULL) {
     cut_like (step, like);
   } else {

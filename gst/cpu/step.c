@@ -201,19 +201,15 @@ init_weights (CpuStep * step, gdouble * gain)
 {
   const ConvolveOperation *operation = step->pass->operation;
   ConvolveTerm integers = { NULL };
-  gboolean fixed;
 
   step->n_terms = operation->n_terms;
-  fixed = (!step->box || convolve_cpu_step_prefers_fixed (step))
-      && convolve_cpu_step_try_fixed (step, *gain, &integers.matrix,
-      &integers.x, &integers.y);
-  if (fixed) {
-    step->box = FALSE;
+  if (step->box)
+    convolve_cpu_step_use_box (step, *gain);
+  if (!step->box && convolve_cpu_step_try_fixed (step, *gain, &integers.matrix,
+          &integers.x, &integers.y)) {
     step->kernels = &step->isa->fixed;
     step->weights[0] = integers;
     *gain = 1;
-  } else if (step->box) {
-    convolve_cpu_step_use_box (step, *gain);
   }
   for (guint i = 0; i < step->n_terms; i++) {
     const ConvolveTerm *from = &operation->term[i];

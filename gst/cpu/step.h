@@ -122,9 +122,7 @@ gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatr
     ConvolveMatrix ** y);
 /* step-box.c: whether the only term is a box that running sums do faster; then sets box, its axes and the unit. */
 void convolve_cpu_step_find_box (CpuStep * step);
-/* Whether 16-bit fixed point, if it may stand for float, is faster for a box. */
-gboolean convolve_cpu_step_prefers_fixed (const CpuStep * step);
-/* Chooses the kernels of a box and sets the sink's numbers. */
+/* Chooses the kernels of a box and sets the sink's numbers, or gives it up where it is too small to gain. */
 void convolve_cpu_step_use_box (CpuStep * step, gdouble gain);
 /* step-layout.c: cuts the picture into pieces, or into those of another step for the same picture, chooses the ring
  * and lays out a thread's memory. FALSE if sizes overflow. */

@@ -171,6 +171,7 @@ vec_any (VecI v)
  * vec_pack_u8: four vectors of 0..255 to 4 x VEC_LANES_F bytes; vec_pack_u16: two of 0..65535
  * vec_widen_s: VEC_LANES_S bytes to 16 bits
  * vec_mulhi: a b / 2^16, rounded down
+ * vec_madd: the sums of the products of two neighbours
  * vec_pack_s: twice VEC_LANES_S numbers to bytes, clamped to 0..255
  * and where VEC_FIXED is 1, for 16-bit fixed point:
  * vec_mulhrs: round (a b / 2^15), halves upwards */
@@ -242,6 +243,12 @@ VEC_INLINE VecS
 vec_mulhrs (VecS a, VecS b)
 {
   return (VecS) _mm512_mulhrs_epi16 ((__m512i) a, (__m512i) b);
+}
+
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
+{
+  return (VecI) _mm512_madd_epi16 ((__m512i) a, (__m512i) b);
 }
 
 VEC_INLINE VecW
@@ -326,6 +333,12 @@ VEC_INLINE VecS
 vec_mulhrs (VecS a, VecS b)
 {
   return (VecS) _mm256_mulhrs_epi16 ((__m256i) a, (__m256i) b);
+}
+
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
+{
+  return (VecI) _mm256_madd_epi16 ((__m256i) a, (__m256i) b);
 }
 
 VEC_INLINE VecW
@@ -413,6 +426,12 @@ vec_widen_s (const guint8 * p)
   return (VecS) _mm_unpacklo_epi8 (_mm_loadl_epi64 ((const __m128i *) p), _mm_setzero_si128 ());
 }
 
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
+{
+  return (VecI) _mm_madd_epi16 ((__m128i) a, (__m128i) b);
+}
+
 VEC_INLINE VecW
 vec_mulhi (VecW a, VecW b)
 {
@@ -496,6 +515,15 @@ VEC_INLINE VecS
 vec_mulhrs (VecS a, VecS b)
 {
   return (VecS) vqrdmulhq_s16 ((int16x8_t) a, (int16x8_t) b);
+}
+
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
+{
+  int16x8_t x = (int16x8_t) a, y = (int16x8_t) b;
+
+  return (VecI) vpaddq_s32 (vmull_s16 (vget_low_s16 (x), vget_low_s16 (y)),
+      vmull_s16 (vget_high_s16 (x), vget_high_s16 (y)));
 }
 
 VEC_INLINE VecW
@@ -587,6 +615,16 @@ vec_widen_s (const guint8 * p)
 
   for (gint i = 0; i < VEC_LANES_S; i++)
     v[i] = p[i];
+  return v;
+}
+
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
+{
+  VecI v;
+
+  for (gint i = 0; i < VEC_LANES_F; i++)
+    v[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
   return v;
 }
 

@@ -29,15 +29,19 @@ fill_slot (const CpuPiece * piece, gint y, guint slot)
   const CpuKernels *kernels = step->kernels;
   gsize pixel = step->sum_lanes * kernels->real_bytes;
   gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
-  guint8 *row = NULL;
+  guint8 *row, *shared = NULL;
 
-  /* Direct terms share a ring of the rows themselves. */
+  /* Direct terms share a ring of the rows themselves, or of their pairs. */
   for (guint i = 0; i < step->n_terms; i++)
     if (!step->term[i].separable && !step->term[i].streamed)
-      row = ring_row (piece, &step->term[i], slot);
-  if (row == NULL)
-    row = at (piece, step->memory.padded);
+      shared = ring_row (piece, &step->term[i], slot);
+  row = shared != NULL && kernels->pair == NULL ? shared :
+      at (piece, step->memory.padded);
   convolve_cpu_piece_load_window_row (piece, y, row);
+  if (kernels->pair != NULL)
+    kernels->pair (row, shared, samples
+        + (gsize) (step->left + step->right) * step->sum_lanes,
+        step->sum_lanes);
 
   for (guint i = 0; i < step->n_terms; i++) {
     const CpuTerm *term = &step->term[i];
@@ -99,13 +103,13 @@ static void
 set_taps (const CpuPiece * piece, const CpuTerm * term, const CpuGroup * group,
     const void *const *window, CpuTaps * taps)
 {
-  gsize real = piece->step->kernels->real_bytes;
+  gsize bytes = piece->step->kernels->tap_bytes;
   const CpuTapPlace *tap = term->tap + group->first;
   const void **places = (const void **) at (piece, piece->step->memory.at);
   guint n = group->n0 + group->n01 + group->n1;
 
   for (guint i = 0; i < n; i++)
-    places[i] = (const guint8 *) window[tap[i].row] + tap[i].offset * real;
+    places[i] = (const guint8 *) window[tap[i].row] + tap[i].offset * bytes;
   taps->n0 = group->n0;
   taps->n01 = group->n01;
   taps->n1 = group->n1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Included by kernels-box.h once a type of working rows, with ELEMENT, VEC, LANES, NAME, LOAD, STORE and SPLAT defined.
- * Loops take four vectors at a time and run past their ends, into the slack of rows. */
+/* Included by kernels-box.h once a type of working rows, with ELEMENT, VEC, LANES, NAME, LOAD, STORE and SPLAT
+ * defined. Loops take four vectors at a time and run past their ends, into the slack of rows. */
 
 /* Sums of m samples become sums of 4 m: x[i] = x[i] + x[i + m] + x[i + 2 m] + x[i + 3 m], with m the distance. The first
  * n of the sums of m, or of 2 m or 3 m if digit is 2 or 3, go to out; with 0 nothing does. */

@@ -17,9 +17,11 @@ G_BEGIN_DECLS
 #define CPU_MAX_LANES 5         /* four components, and alpha of another plane */
 /* Bytes of a pattern of alpha: a whole number of pixels of any layout. */
 #define CPU_MASK 64
-/* So many products are added up in one go at most; longer sums are sums of such sums, since the roundings of n equal
+/* So many products of floats are added up in one go at most; longer sums are sums of such sums, since the roundings of n equal
  * terms all go the same way and come to n / 2 times the last bit. */
 #define CPU_GROUP 80
+/* Integers have no such reason, but the taps of a go should stay in the first level cache. */
+#define CPU_GROUP_INTEGERS 320
 
 /* What the samples of a working row are. */
 typedef enum {
@@ -27,6 +29,7 @@ typedef enum {
   CPU_REAL_FLOAT,
   CPU_REAL_DOUBLE,
   CPU_REAL_FIXED,               /* gint16: (v - 127.5) x 256 */
+  CPU_REAL_CENTRED,             /* gint16: v - 128 */
   CPU_REAL_WORD,                /* guint16 */
   CPU_REAL_LONG,                /* guint32 */
 } CpuReal;
@@ -55,6 +58,7 @@ typedef struct {
   gboolean uniform;             /* all patterns have the same numbers for all lanes, gain is 1 */
   const void *gain, *offset, *lo, *hi;  /* patterns */
   gint shift, low, high;        /* fixed point: sample = ((sum + low) >> shift) + high */
+  gint least, most;             /* pairs: the clamp; high is not used */
   gfloat scale;                 /* boxes: sample = offset + gain x scale x sum */
   /* Boxes of words: t = sum, if that fits into 16 bits (small), or the upper half of sum x 2^box_up;
    * sample = ((t x box_factor >> 16) + low) >> shift. wide: words may have more than 15 bits, sums of others more
@@ -99,13 +103,18 @@ typedef struct {
 typedef struct {
   CpuReal real;
   guint real_bytes;
+  guint sum_bytes;              /* of a sum between two goes, or of a running sum */
   guint weight_bytes;           /* of a weight; fixed point has each twice in a 32-bit word */
+  guint tap_bytes;              /* of what a direct term's taps lie on: a sample, or a pair of them */
+  guint group;                  /* so many taps in one go */
 
   /* n samples of a picture to a working row. */
   void (*load_u8) (const guint8 * raw, void *x, gsize n);
   void (*load_u16) (const guint8 * raw, void *x, gsize n, const CpuWord * word);
   /* out[i] = sum of w[k] x x[i + k step], k = 0 .. taps - 1. */
   void (*row) (const void *x, void *out, gsize n, guint step, const void *w, guint taps);
+  /* out[i] = the pair x[i], x[i + step], where direct terms want that. */
+  void (*pair) (const void *x, void *out, gsize n, guint step);
   /* The sum of taps to two working rows; plus these rows if add. */
   void (*sum) (const CpuTaps * taps, void *const out[2], gsize n, gboolean add);
   /* The same with part (two working rows, or NULL) added, then gain, offset, clamp, rounding, to two picture rows. */
@@ -123,7 +132,6 @@ typedef struct {
   void (*mean) (const void *x, void *out, gsize n, guint covers, guint rows, gboolean add);
 
   /* For boxes, in integers, so that nothing is rounded however long a sum runs. */
-  guint sum_bytes;              /* of a running sum */
   /* out[i] = the box of x[i], x[i + step], ...; x is overwritten. */
   void (*box_row) (void *x, void *out, gsize n, guint step, const CpuBoxAxis * axis);
   void (*box_add) (void *sum, const void *row, gsize n, const CpuSink * sink);
@@ -138,6 +146,8 @@ typedef struct {
    * rounding multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (CPU_REAL_NONE)
    * nothing. */
   CpuKernels fixed;
+  /* Samples in pairs, a weight for each, and sums of 32 bits: for direct terms of bytes; or CPU_REAL_NONE. */
+  CpuKernels pairs;
   /* Boxes alone, see step-box.c: of bytes to bytes, and of all that fits into 32 bits or into 53. */
   CpuKernels box_bytes, box_longs, box_doubles;
   /* d = (d & keep) | (s & copy) | fill, byte by byte. */

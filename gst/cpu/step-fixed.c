@@ -31,6 +31,8 @@
 #define MAX_SUM 32767.0
 #define MAX_WEIGHT 32766.5
 #define MAX_TAPS 128            /* nothing larger passes the bound */
+#define MAX_PAIR_BITS 24
+#define MAX_PAIR_SUM 2147483647.0
 
 static gdouble
 largest (const ConvolveMatrix * matrix)
@@ -238,4 +240,71 @@ convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain,
     g_clear_pointer (y, convolve_matrix_unref);
   }
   return ok;
+}
+
+/* ---- pairs ---- */
+
+/* Two weights a word; the column that an odd number lacks is 0. */
+static ConvolveMatrix *
+to_pairs (const ConvolveMatrix * q)
+{
+  guint width = (q->width + 1) / 2;
+  g_autofree gdouble *words = g_new0 (gdouble, (gsize) width * q->height);
+  ConvolveMatrix *pairs;
+
+  for (guint j = 0; j < q->height; j++)
+    for (guint i = 0; i < q->width; i++) {
+      guint32 half = (guint16) (gint16) q->weights[j * q->width + i];
+
+      words[j * width + i / 2] += i % 2 ? half << 16 : half;
+    }
+  pairs = convolve_matrix_new (width, q->height, words);
+  pairs->anchor_x = q->anchor_x;
+  pairs->anchor_y = q->anchor_y;
+  return pairs;
+}
+
+/* Samples are v - 128 without a fraction, weights have as many bits as fit, and
+ * sums 32, so only the weights are off. */
+static ConvolveMatrix *
+fit_pairs (CpuStep * step, const ConvolveMatrix * weights, gdouble offset)
+{
+  gdouble sum = convolve_matrix_sum (weights), middle = 128, off;
+  guint taps = weights->width * weights->height;
+
+  for (gint bits = MAX_PAIR_BITS; bits > 0; bits--) {
+    g_autoptr (ConvolveMatrix) q = to_integers (weights, bits, &off);
+    gdouble bias = ldexp (middle * sum + offset + 0.5, bits);
+
+    if (q == NULL || !(middle * convolve_matrix_l1 (q) + fabs (bias)
+            < MAX_PAIR_SUM))
+      continue;
+    if (!(middle * off < MAX_ERROR
+            && middle * ldexp (sqrt (taps / 12.0), -bits) < MAX_EXPECTED))
+      return NULL;
+    step->sink.shift = bits;
+    step->sink.low = (gint) rint (bias);
+    return to_pairs (q);
+  }
+  return NULL;
+}
+
+ConvolveMatrix *
+convolve_cpu_step_try_pairs (CpuStep * step, gdouble gain)
+{
+  const ConvolveTerm *term = &step->pass->operation->term[0];
+  const gfloat *offset = step->sink.offset, *lo = step->sink.lo;
+  const gfloat *hi = step->sink.hi;
+  g_autoptr (ConvolveMatrix) scaled = NULL;
+
+  if (step->isa->pairs.real == CPU_REAL_NONE || !step->fused
+      || !step->sink.uniform || step->kernels != &step->isa->single
+      || !step->samples.dense || step->samples.bytes != 1
+      || step->pass->operation->n_terms != 1 || term->matrix == NULL
+      || MAX (term->matrix->width, term->matrix->height) > MAX_TAPS)
+    return NULL;
+  step->sink.least = (gint) lo[0];
+  step->sink.most = (gint) hi[0];
+  scaled = convolve_matrix_scale (term->matrix, gain);
+  return fit_pairs (step, scaled, offset[0]);
 }

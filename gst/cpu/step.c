@@ -206,8 +206,12 @@ init_weights (CpuStep * step, gdouble * gain)
   if (step->box)
     convolve_cpu_step_use_box (step, *gain);
   if (!step->box && convolve_cpu_step_try_fixed (step, *gain, &integers.matrix,
-          &integers.x, &integers.y)) {
+          &integers.x, &integers.y))
     step->kernels = &step->isa->fixed;
+  else if (!step->box && (integers.matrix =
+          convolve_cpu_step_try_pairs (step, *gain)) != NULL)
+    step->kernels = &step->isa->pairs;
+  if (integers.matrix != NULL || integers.x != NULL) {
     step->weights[0] = integers;
     *gain = 1;
   }
@@ -383,6 +387,7 @@ arithmetic (const CpuStep * step)
 {
   return step->box ? "running sums of integers" :
       step->kernels == &step->isa->fixed ? "16-bit fixed point" :
+      step->kernels == &step->isa->pairs ? "pairs of 16 bits" :
       step->kernels == &step->isa->single ? "float" : "double";
 }
 

@@ -120,6 +120,9 @@ void convolve_cpu_step_clear_terms (CpuStep * step);
  * or *matrix, to the only term's weights as integers (gain included). */
 gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatrix ** matrix, ConvolveMatrix ** x,
     ConvolveMatrix ** y);
+/* The same for pairs: sets the sink's numbers and gives back the matrix with two weights in each element, the numbers of
+ * which are 32-bit words; NULL if it may not be. */
+ConvolveMatrix *convolve_cpu_step_try_pairs (CpuStep * step, gdouble gain);
 /* step-box.c: whether the only term is a box that running sums do faster; then sets box, its axes and the unit. */
 void convolve_cpu_step_find_box (CpuStep * step);
 /* Chooses the kernels of a box and sets the sink's numbers, or gives it up where it is too small to gain. */
@@ -141,6 +144,9 @@ convolve_cpu_real_set (const CpuKernels * kernels, void *array, gsize i, gdouble
   switch (kernels->real) {
     case CPU_REAL_FIXED:
       ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 256);
+      break;
+    case CPU_REAL_CENTRED:
+      ((gint16 *) array)[i] = (gint16) (value - 128);
       break;
     case CPU_REAL_WORD:
       ((guint16 *) array)[i] = (guint16) value;

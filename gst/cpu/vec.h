@@ -31,6 +31,12 @@
 #define VEC_LANES_D (VEC_BYTES / 8)
 #define VEC_LANES_S (VEC_BYTES / 2)
 #define VEC_FIXED (VEC_BYTES > 16 || VEC_NEON)
+/* Elsewhere a sum of two products is no single instruction. */
+#if defined(__SSE2__)
+#define VEC_PAIRS 1
+#else
+#define VEC_PAIRS 0
+#endif
 
 typedef gfloat VecF __attribute__((vector_size (VEC_BYTES)));
 typedef gdouble VecD __attribute__((vector_size (VEC_BYTES)));

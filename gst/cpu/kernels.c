@@ -280,8 +280,20 @@ store_f (const void *x, guint8 * dst, gsize n, const CpuSink * sink)
     .sum = sum_s, \
     .sum_store = sum_store_s, \
   }
+#define FOLDED { \
+    .real = CPU_REAL_FOLDED, \
+    .real_bytes = sizeof (gint16), \
+    .sum_bytes = sizeof (gint16), \
+    .weight_bytes = sizeof (gint32), \
+    .tap_bytes = sizeof (gint16), \
+    .group = CPU_GROUP_INTEGERS, \
+    .load_u8 = load_u8_h, \
+    .row = row_h, \
+    .sum_store = sum_store_h, \
+  }
 #else
 #define FIXED { 0 }
+#define FOLDED { 0 }
 #endif
 
 #if VEC_PAIRS
@@ -390,6 +402,7 @@ const CpuIsa PASTE (convolve_cpu_isa_, CPU_ISA) = {
   .single = KERNELS (f, gfloat, CPU_REAL_FLOAT, sum_store_f),
   .full = KERNELS (d, gdouble, CPU_REAL_DOUBLE, NULL),
   .fixed = FIXED,
+  .folded = FOLDED,
   .pairs = PAIRS,
   .box_bytes = BOX (w, guint16, CPU_REAL_WORD, guint32),
   .box_longs = BOX (l, guint32, CPU_REAL_LONG, guint32),

@@ -17,8 +17,8 @@ G_BEGIN_DECLS
 #define CPU_MAX_LANES 5         /* four components, and alpha of another plane */
 /* Bytes of a pattern of alpha: a whole number of pixels of any layout. */
 #define CPU_MASK 64
-/* So many products of floats are added up in one go at most; longer sums are sums of such sums, since the roundings of n equal
- * terms all go the same way and come to n / 2 times the last bit. */
+/* So many products of floats are added up in one go at most; longer sums are sums of such sums, since the roundings of
+ * n equal terms all go the same way and come to n / 2 times the last bit. */
 #define CPU_GROUP 80
 /* Integers have no such reason, but the taps of a go should stay in the first level cache. */
 #define CPU_GROUP_INTEGERS 320
@@ -29,6 +29,7 @@ typedef enum {
   CPU_REAL_FLOAT,
   CPU_REAL_DOUBLE,
   CPU_REAL_FIXED,               /* gint16: (v - 127.5) x 256 */
+  CPU_REAL_FOLDED,              /* gint16: (v - 127.5) x 128 */
   CPU_REAL_CENTRED,             /* gint16: v - 128 */
   CPU_REAL_WORD,                /* guint16 */
   CPU_REAL_LONG,                /* guint32 */
@@ -146,6 +147,10 @@ typedef struct {
    * rounding multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (CPU_REAL_NONE)
    * nothing. */
   CpuKernels fixed;
+  /* The same with samples of half the size, so that two can be added before they are multiplied: for separable terms
+   * that are symmetric along both axes. Of n weights there are n / 2 + 1, from the middle on, which counts half. row
+   * has them, and sum_store: its taps are all n01 rows of the windows of both output rows, in order. */
+  CpuKernels folded;
   /* Samples in pairs, a weight for each, and sums of 32 bits: for direct terms of bytes; or CPU_REAL_NONE. */
   CpuKernels pairs;
   /* Boxes alone, see step-box.c: of bytes to bytes, and of all that fits into 32 bits or into 53. */

@@ -95,7 +95,7 @@ to_weights (const CpuKernels * kernels, const gdouble * values, gsize n)
   for (gsize i = 0; i < n; i++) {
     if (kernels->real == CPU_REAL_CENTRED)
       ((guint32 *) weights)[i] = (guint32) values[i];
-    else if (kernels->real == CPU_REAL_FIXED)
+    else if (kernels->real_bytes == sizeof (gint16))
       ((guint32 *) weights)[i] = (guint16) (gint16) values[i] * 0x10001u;
     else
       convolve_cpu_real_set (kernels, weights, i, values[i]);
@@ -121,6 +121,24 @@ term_collect (CpuStep * step, CpuTerm * term, const ConvolveMatrix * matrix,
   term->tap = (CpuTapPlace *) g_array_free (to.place, FALSE);
   term->group = (CpuGroup *) g_array_free (to.group, FALSE);
   g_array_free (to.weights, TRUE);
+}
+
+/* All rows of the windows of two output rows, and the weights from the middle
+ * on. */
+static void
+term_fold (CpuStep * step, CpuTerm * term, const ConvolveTerm * from)
+{
+  guint rows = 2 * from->y->height;
+
+  term->x_taps = 2 * from->x->width - 1;
+  term->n_taps = rows;
+  term->n_groups = 1;
+  term->group = g_new0 (CpuGroup, 1);
+  term->group->n01 = rows;
+  term->tap = g_new0 (CpuTapPlace, rows);
+  for (guint i = 0; i < rows; i++)
+    term->tap[i].row = i;
+  term->weights = to_weights (step->kernels, from->y->weights, from->y->height);
 }
 
 /* A product with a single weight is direct: there is nothing to keep between
@@ -149,11 +167,15 @@ convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
       term_collect (step, term, matrix, step->left - matrix->anchor_x, gain);
       continue;
     }
-    term->x_first = step->left - from->x->anchor_x;
+    term->x_first = step->kernels == &step->isa->folded ? 0 :
+        step->left - from->x->anchor_x;
     term->x_taps = from->x->width;
     term->x_weights =
         to_weights (step->kernels, from->x->weights, from->x->width);
-    term_collect (step, term, from->y, 0, gain);
+    if (step->kernels == &step->isa->folded)
+      term_fold (step, term, from);
+    else
+      term_collect (step, term, from->y, 0, gain);
   }
 }
 

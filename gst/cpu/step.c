@@ -205,12 +205,9 @@ init_weights (CpuStep * step, gdouble * gain)
   step->n_terms = operation->n_terms;
   if (step->box)
     convolve_cpu_step_use_box (step, *gain);
-  if (!step->box && convolve_cpu_step_try_fixed (step, *gain, &integers.matrix,
-          &integers.x, &integers.y))
-    step->kernels = &step->isa->fixed;
-  else if (!step->box && (integers.matrix =
-          convolve_cpu_step_try_pairs (step, *gain)) != NULL)
-    step->kernels = &step->isa->pairs;
+  if (!step->box && !convolve_cpu_step_try_fixed (step, *gain,
+          &integers.matrix, &integers.x, &integers.y))
+    integers.matrix = convolve_cpu_step_try_pairs (step, *gain);
   if (integers.matrix != NULL || integers.x != NULL) {
     step->weights[0] = integers;
     *gain = 1;
@@ -387,6 +384,7 @@ arithmetic (const CpuStep * step)
 {
   return step->box ? "running sums of integers" :
       step->kernels == &step->isa->fixed ? "16-bit fixed point" :
+      step->kernels == &step->isa->folded ? "16-bit fixed point, folded" :
       step->kernels == &step->isa->pairs ? "pairs of 16 bits" :
       step->kernels == &step->isa->single ? "float" : "double";
 }

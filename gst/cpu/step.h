@@ -116,12 +116,12 @@ gchar *convolve_cpu_step_describe (const CpuStep * step);
 /* step-weights.c: the terms' weights, multiplied by gain, in their order of use. */
 void convolve_cpu_step_init_terms (CpuStep * step, gdouble gain);
 void convolve_cpu_step_clear_terms (CpuStep * step);
-/* step-fixed.c: whether 16-bit fixed point is exact enough for the step; if so, sets the sink's numbers and *x and *y,
- * or *matrix, to the only term's weights as integers (gain included). */
+/* step-fixed.c: whether 16-bit fixed point is exact enough for the step; if so, sets its kernels, the sink's numbers
+ * and *x and *y, or *matrix, to the only term's weights as integers (gain included). */
 gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatrix ** matrix, ConvolveMatrix ** x,
     ConvolveMatrix ** y);
-/* The same for pairs: sets the sink's numbers and gives back the matrix with two weights in each element, the numbers of
- * which are 32-bit words; NULL if it may not be. */
+/* The same for pairs: gives back the matrix with two weights in each element, the number of which is a 32-bit word;
+ * NULL if it may not be. */
 ConvolveMatrix *convolve_cpu_step_try_pairs (CpuStep * step, gdouble gain);
 /* step-box.c: whether the only term is a box that running sums do faster; then sets box, its axes and the unit. */
 void convolve_cpu_step_find_box (CpuStep * step);
@@ -144,6 +144,9 @@ convolve_cpu_real_set (const CpuKernels * kernels, void *array, gsize i, gdouble
   switch (kernels->real) {
     case CPU_REAL_FIXED:
       ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 256);
+      break;
+    case CPU_REAL_FOLDED:
+      ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 128);
       break;
     case CPU_REAL_CENTRED:
       ((gint16 *) array)[i] = (gint16) (value - 128);

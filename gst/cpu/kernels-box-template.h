@@ -2,8 +2,8 @@
 /* Included by kernels-box.h once a type of working rows, with ELEMENT, VEC, LANES, NAME, LOAD, STORE and SPLAT
  * defined. Loops take four vectors at a time and run past their ends, into the slack of rows. */
 
-/* Sums of m samples become sums of 4 m: x[i] = x[i] + x[i + m] + x[i + 2 m] + x[i + 3 m], with m the distance. The first
- * n of the sums of m, or of 2 m or 3 m if digit is 2 or 3, go to out; with 0 nothing does. */
+/* Sums of m samples become sums of 4 m: x[i] = x[i] + x[i + m] + x[i + 2 m] + x[i + 3 m], with m the distance. The
+ * sums of m, or of 2 m or 3 m if digit is 2 or 3, go to out; with 0 nothing does. */
 VEC_INLINE void
 NAME (box_quadruple_by) (ELEMENT * x, ELEMENT * out, gsize first, gsize end, gsize distance, guint digit)
 {

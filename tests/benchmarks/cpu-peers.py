@@ -5,8 +5,8 @@
     cpu-peers.py [--rounds N] [--height N] [--csv FILE]
 
 What counts is the CPU time of a process with the filter less that of one without, a frame; peer and element take
-turns, and of each kind of process the best of all rounds is taken. GST_PLUGIN_PATH has to lead to the plugin; CONVOLVE_CPU may ask
-for an instruction set. Peers that are not installed are left out, and if none is the exit status is 77."""
+turns, and of each kind of process the best of all rounds is taken. GST_PLUGIN_PATH has to lead to the plugin;
+CONVOLVE_CPU may ask for an instruction set. Peers that are not installed are left out, and if none is the exit status is 77."""
 import argparse
 import resource
 import shutil
@@ -83,7 +83,7 @@ def available():
     found = set()
     if shutil.which("ffmpeg"):
         found.add("ffmpeg")
-    if shutil.which("gst-inspect-1.0") and subprocess.run(["gst-inspect-1.0", "--exists", "gaussianblur"]).returncode == 0:
+    if shutil.which("gst-inspect-1.0") and not subprocess.run(["gst-inspect-1.0", "--exists", "gaussianblur"]).returncode:
         found.add("gst")
     return found
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The CPU backend beside OpenCV: the same picture, weights, border (replicate)
- * and number of threads, taking turns in one run. Of each the best time
- * counts, since whatever else the machine does can only lengthen one. With one
- * thread it is the thread's CPU time. With two it is wall time, and the CPU time
- * of all threads beside it: on a machine that others use too, wall time tells of
+ * and number of threads, taking turns in one run. Of each the best time counts,
+ * since whatever else the machine does can only lengthen one. With one thread
+ * it is the thread's CPU time. With two it is wall time, and the CPU time of
+ * all threads beside it: on a machine that others use too, wall time tells of
  * them, and half of the CPU time is what is left of it on idle cores. Random
  * samples of our result are compared with sums in double. */
 #include <math.h>
@@ -441,7 +441,8 @@ main (int argc, char **argv)
     return TEST_USAGE;
   }
   if (csv != NULL)
-    fprintf (csv, "format,height,job,size,who,threads,ms,cpu_ms,error,rounds\n");
+    fprintf (csv,
+        "format,height,job,size,who,threads,ms,cpu_ms,error,rounds\n");
   devices[0] = open_device ("avx2", 1);
   devices[1] = open_device (options.threads ? "avx2" : NULL,
       options.threads ? 2 : 1);

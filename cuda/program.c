@@ -18,9 +18,11 @@ read_force (CudaForce * force, GError ** error)
     *force = CUDA_FORCE_STENCIL;
   else if (g_str_equal (route, "stage"))
     *force = CUDA_FORCE_STAGE;
+  else if (g_str_equal (route, "float"))
+    *force = CUDA_FORCE_FLOAT;
   else {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "CONVOLVE_CUDA_ROUTE is '%s', which is neither stencil nor stage",
+        "CONVOLVE_CUDA_ROUTE is '%s', which is none of stencil, stage and float",
         route);
     return FALSE;
   }

@@ -125,6 +125,7 @@ typedef enum {
   CUDA_FORCE_NONE,
   CUDA_FORCE_STENCIL,
   CUDA_FORCE_STAGE,
+  CUDA_FORCE_FLOAT,             /* fused, without half floats */
 } CudaForce;
 
 gboolean cuda_program_map (CudaProgram * program, CudaForce force, GArray * weights, GError ** error);
@@ -155,6 +156,18 @@ void cuda_picture_cut (ConvolveLaunchPicture * picture, const ConvolveRect * cut
 gboolean cuda_regions_ensure (CudaProgram * program, GError ** error);
 gboolean cuda_regions_run (CudaProgram * program, const ConvolveRegions * regions, const CudaFrame * in,
     const CudaFrame * out, GError ** error);
+
+/* banded.c: passes that half floats can carry, and launches of the routes BANDED, PLAIN and DIRECT */
+gboolean cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass);
+gboolean cuda_banded_is_plain (const ConvolvePass * pass);
+/* to: as many as the matrix has. */
+void cuda_banded_quantise (const ConvolveMatrix * matrix, gfloat * to);
+/* Chooses the stages of shared memory; FALSE if the device has too little. */
+gboolean cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
+guint cuda_banded_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
+guint cuda_banded_threads (const CudaVariant * variant);
+/* Numbers the tasks of all pictures; gives back the grid's blocks. */
+guint cuda_banded_geometry (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
 
 /* bands.c */
 void cuda_planes_init (CudaProgram * program);

@@ -177,7 +177,7 @@ struct _Run
   const CudaStaged *staged;
   const ConvolvePass *pass;
   ConvolveStage placed;         /* the base, with the frame's addresses */
-  ConvolveRect cut;             /* of the pass's picture: one of its own here */
+  ConvolveRect cut;             /* what of the pass's picture is one here */
   CUdeviceptr picture[CUDA_MAX_SCRATCH];
   Run *alpha;                   /* that of staged->alpha, or NULL */
 };

@@ -65,7 +65,7 @@ set_up "$build"
 ninja -C "$build"
 suite plain "$build"
 if [ -z "$quick" ]; then
-  suite leaks "$build" --setup leaks --suite element
+  suite leaks "$build" --setup leaks --suite element --no-suite simcuda-pictures
   suite valgrind "$build" --setup valgrind --suite unit --suite element --no-suite simcuda
   # The kernels are the same, and take the longest.
   images=

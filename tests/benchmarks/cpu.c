@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The CPU backend beside OpenCV: the same picture, weights, border (replicate)
- * and number of threads, taking turns in one run. Of each the best time counts,
- * since whatever else the machine does can only lengthen one. With one thread
- * it is the thread's CPU time. With two it is wall time, and the CPU time of
- * all threads beside it: on a machine that others use too, wall time tells of
- * them, and half of the CPU time is what is left of it on idle cores. Random
- * samples of our result are compared with sums in double. */
+ * and number of threads, taking turns in one run. Of each the best time is
+ * shown, since whatever else the machine does can only lengthen one, and the
+ * median of its times in ours of the same round: what slows both for a while
+ * cancels out. With one thread it is the thread's CPU time. With two it is wall
+ * time, and the CPU time of all threads beside it: on a machine that others use
+ * too, wall time tells of them, and half of the CPU time is what is left of it
+ * on idle cores. Random samples of our result are compared with sums in
+ * double. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@
 #include "testmain.h"
 
 #define MAX_RUNNERS 5
+#define MAX_ROUNDS 400
 #define N_PROBES 400
 
 static struct
@@ -205,6 +208,8 @@ typedef struct
   PeerKind peer;
   gint n_threads;
   gdouble best_ms, best_cpu_ms, error;
+  gdouble ratio;                /* to the first runner: the median */
+  gdouble ms[MAX_ROUNDS];
 } Runner;
 
 static ConvolveDevice *
@@ -261,7 +266,7 @@ now_ms (clockid_t clock)
   return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
 }
 
-static void
+static gdouble
 run_once (Runner * runner, const Picture * p, PeerJob * job)
 {
   clockid_t clock = runner->n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID :
@@ -282,16 +287,38 @@ run_once (Runner * runner, const Picture * p, PeerJob * job)
   start_cpu = now_ms (CLOCK_PROCESS_CPUTIME_ID) - start_cpu;
   runner->best_ms = MIN (runner->best_ms, start);
   runner->best_cpu_ms = MIN (runner->best_cpu_ms, start_cpu);
+  return start;
+}
+
+static int
+compare_ratios (const void *a, const void *b)
+{
+  gdouble x = *(const gdouble *) a, y = *(const gdouble *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+static void
+set_ratios (Runner * runners, guint n, guint rounds)
+{
+  gdouble ratios[MAX_ROUNDS];
+
+  for (guint i = 0; i < n; i++) {
+    for (guint k = 0; k < rounds; k++)
+      ratios[k] = runners[i].ms[k] / runners[0].ms[k];
+    qsort (ratios, rounds, sizeof (*ratios), compare_ratios);
+    runners[i].ratio = ratios[rounds / 2];
+  }
 }
 
 /* ---- a row of the table ---- */
 
-static gint64
+static guint
 contest (Runner * runners, guint n, const Picture * p, PeerJob * job,
     PeerKind kind, const gdouble * w, guint size)
 {
   gint64 end = g_get_monotonic_time () + options.budget_ms * 1000;
-  gint64 rounds = 0;
+  guint rounds = 0;
 
   for (guint i = 0; i < n; i++) {
     memset (p->peer.dst, 0x5a, p->peer.stride_bytes * p->peer.height);
@@ -299,33 +326,32 @@ contest (Runner * runners, guint n, const Picture * p, PeerJob * job,
     runners[i].error = largest_error (&p->peer, kind, w, size);
     runners[i].best_ms = runners[i].best_cpu_ms = G_MAXDOUBLE;
   }
-  while (rounds < 3 || g_get_monotonic_time () < end) {
+  while (rounds < 3 || (rounds < MAX_ROUNDS && g_get_monotonic_time () < end)) {
     for (guint i = 0; i < n; i++)
-      run_once (&runners[i], p, job);
+      runners[i].ms[rounds] = run_once (&runners[i], p, job);
     rounds++;
   }
+  set_ratios (runners, n, rounds);
   return rounds;
 }
 
 static void
 print_row (const gchar * format, const gchar * job, guint size,
-    const Runner * runners, guint n, gint64 rounds)
+    const Runner * runners, guint n, guint rounds)
 {
   g_autofree gchar *kernel = g_strdup_printf ("%ux%u", size, size);
 
   g_print ("%-10s %-9s %-7s", format, job, kernel);
   for (guint i = 0; i < n; i++) {
-    if (runners[i].device != NULL)
-      g_print (" | %s %.3f", runners[i].name, runners[i].best_ms);
-    else
-      g_print (" | %s %.3f = %.2f x", runners[i].name, runners[i].best_ms,
-          runners[i].best_ms / runners[0].best_ms);
+    g_print (" | %s %.3f", runners[i].name, runners[i].best_ms);
+    if (i > 0)
+      g_print (" = %.2f x", runners[i].ratio);
     if (runners[i].n_threads > 1)
       g_print (" (CPU %.3f)", runners[i].best_cpu_ms);
     if (csv != NULL)
-      fprintf (csv, "%s,%d,%s,%u,%s,%d,%.4f,%.4f,%.0f,%" G_GINT64_FORMAT "\n",
-          format, options.height, job, size, runners[i].name,
-          runners[i].n_threads, runners[i].best_ms, runners[i].best_cpu_ms,
+      fprintf (csv, "%s,%d,%s,%u,%s,%d,%.4f,%.4f,%.4f,%.0f,%u\n", format,
+          options.height, job, size, runners[i].name, runners[i].n_threads,
+          runners[i].best_ms, runners[i].best_cpu_ms, runners[i].ratio,
           runners[i].error, rounds);
   }
   g_print ("\n");
@@ -341,7 +367,7 @@ run_row (const Picture * p, const gchar * format, const Job * job, guint size,
   g_autofree gfloat *floats = g_new (gfloat, n_weights);
   PeerJob peer = p->peer;
   gboolean good = TRUE;
-  gint64 rounds;
+  guint rounds;
 
   for (guint i = 0; i < n_weights; i++)
     floats[i] = (gfloat) w[i];
@@ -442,14 +468,14 @@ main (int argc, char **argv)
   }
   if (csv != NULL)
     fprintf (csv,
-        "format,height,job,size,who,threads,ms,cpu_ms,error,rounds\n");
+        "format,height,job,size,who,threads,ms,cpu_ms,ratio,error,rounds\n");
   devices[0] = open_device ("avx2", 1);
   devices[1] = open_device (options.threads ? "avx2" : NULL,
       options.threads ? 2 : 1);
   for (guint i = 0; i < 2; i++)
     g_print ("%s: %s\n", i ? "second" : "first",
         devices[i]->backend->device_name (devices[i]));
-  g_print ("peer: %s; times in ms of the best round; x: against the first\n",
+  g_print ("peer: %s; ms: the best round; x: median of the ratios to ours\n",
       peer_name () != NULL ? peer_name () : "none, built without OpenCV");
   good = run_all (devices);
   for (guint i = 0; i < 2; i++)

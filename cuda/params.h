@@ -115,6 +115,11 @@ typedef struct {
  *   COLUMNS   out = sum over j < ny of weights[j] x in(x, y + j - ay); nothing is multiplied. Outside with the constant
  *             border stands what ROWS makes of a row outside: edge[c] (x edge[n] likewise) x sum, sum being that of the
  *             row's weights.
+ *             MATRIX with add set: the same, added to what out holds.
+ *   FOLD      out[c] = sum over f < nx of weights[f] x the sample of frame f, whose picture's row 0 is at frame[f] (all
+ *             frames lie as picture.src does), plus what out holds if add is set. Weighted: colours count as sample x
+ *             alpha, and out[n] = the sum of weights[f] x alpha, the mean as in LOAD, from frame_alpha[f]. Components
+ *             that are copied get the sample of frame own, if own is less than nx, and weigh nothing.
  *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
  *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
  *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
@@ -126,6 +131,8 @@ typedef struct {
  *             (one value a pixel, alpha_width x alpha_height); else before[n].
  * before is the picture that this iteration filtered: what LOAD or the FINISH before it wrote. out never overlaps in,
  * second or before. */
+#define CONVOLVE_STAGE_FRAMES 16
+
 typedef struct {
   ConvolveLaunchPicture picture;        /* src: LOAD only; dst: FINISH with last only */
   uint64_t in, out, second, before;     /* device addresses of float pictures; 0 where there is none */
@@ -134,8 +141,11 @@ typedef struct {
   double gain[4], offset[4], threshold[4];      /* as in picture.component, unrounded */
   double edge[5];               /* outside with the constant border, for each value of a pixel */
   double amount, sum;
+  uint64_t frame[CONVOLVE_STAGE_FRAMES], frame_alpha[CONVOLVE_STAGE_FRAMES];    /* FOLD: device addresses */
   int32_t alpha_stride, alpha_width, alpha_height;
   uint16_t nx, ny, ax, ay;
+  uint16_t own;                 /* FOLD */
+  uint8_t add;                  /* FOLD, MATRIX */
   uint8_t op;                   /* CONVOLVE_STAGE_... */
   uint8_t combine, border;
   uint8_t alpha_store, alpha_swap, alpha_step, alpha_at, alpha_shift, alpha_depth;
@@ -153,6 +163,7 @@ enum {
   CONVOLVE_STAGE_COLUMNS,
   CONVOLVE_STAGE_MATRIX,
   CONVOLVE_STAGE_FINISH,
+  CONVOLVE_STAGE_FOLD,
 };
 
 /* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------

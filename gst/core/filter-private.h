@@ -13,7 +13,7 @@ convolve_in_range (gdouble value, gdouble lo, gdouble hi)
   return value >= lo && value <= hi;
 }
 
-/* Fills combine, the terms and amount of an operation that is all zero, for a plane of that subsampling: each
+/* Fills combine, the terms, t and amount of an operation that is all zero, for a plane of that subsampling: each
  * term as its definition is written, separable or not, neither trimmed nor measured. The settings' numbers have been
  * checked. FALSE with an error for custom matrices of the wrong shape. */
 gboolean convolve_filter_build (const ConvolveSettings * settings, guint w_sub, guint h_sub,

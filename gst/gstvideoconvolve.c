@@ -43,10 +43,13 @@ GST_ELEMENT_REGISTER_DEFINE (videoconvolve, "videoconvolve", GST_RANK_NONE,
 
 /* ---- start and stop ---- */
 
+/* Both with the stream lock. While pads are activated or deactivated, upstream
+ * may still send what no flushing pad keeps out: an ALLOCATION or DRAIN query,
+ * the end of a flush. These use the same jobs and device. */
+
 static gboolean
-gst_video_convolve_start (GstBaseTransform * trans)
+start (GstVideoConvolve * self)
 {
-  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
   GstVideoConvolveValues *active = &self->active;
 
   gst_video_convolve_post_refused (self);
@@ -70,8 +73,19 @@ gst_video_convolve_start (GstBaseTransform * trans)
   gst_cuda_interop_start (self->interop, active->cuda_device_id);
   if (!gst_video_convolve_open (self))
     return FALSE;
-  g_atomic_int_set (&self->started, TRUE);
+  self->started = TRUE;
   return TRUE;
+}
+
+static gboolean
+gst_video_convolve_start (GstBaseTransform * trans)
+{
+  gboolean ok;
+
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
+  ok = start (GST_VIDEO_CONVOLVE (trans));
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
+  return ok;
 }
 
 static gboolean
@@ -79,7 +93,8 @@ gst_video_convolve_stop (GstBaseTransform * trans)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
 
-  g_atomic_int_set (&self->started, FALSE);
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
+  self->started = FALSE;
   gst_video_convolve_drop_jobs (self);
   gst_video_convolve_close (self);
   gst_cuda_interop_stop (self->interop);
@@ -88,6 +103,7 @@ gst_video_convolve_stop (GstBaseTransform * trans)
   g_clear_pointer (&self->plan_text, g_free);
   self->latency = 0;
   GST_OBJECT_UNLOCK (self);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
 
@@ -118,7 +134,7 @@ gst_video_convolve_set_caps (GstBaseTransform * trans, GstCaps * incaps,
   GstVideoInfo info;
 
   /* Pads let data in a moment before start has set up what it needs. */
-  if (!g_atomic_int_get (&self->started))
+  if (!self->started)
     return FALSE;
   self->caps_refused = TRUE;
   /* Frames of the old caps leave before the new ones. */
@@ -265,10 +281,8 @@ gst_video_convolve_submit_input_buffer (GstBaseTransform * trans,
     gst_video_convolve_drain (self);
   if (self->drained == GST_FLOW_OK) {
     if (gst_video_convolve_is_on_cuda (self)
-        && gst_cuda_interop_follow (self->interop, input)) {
+        && gst_cuda_interop_follow (self->interop, input))
       ok = gst_video_convolve_reopen (self);
-      gst_base_transform_reconfigure_src (trans);
-    }
     ok = ok && gst_video_convolve_update (self);
   }
   if (!ok || self->drained != GST_FLOW_OK) {

@@ -135,6 +135,48 @@ GST_START_TEST (test_states_while_streaming)
 
 GST_END_TEST;
 
+/* Upstream's queries, which no flushing pad refuses. */
+static gpointer
+query_until_stop (gpointer data)
+{
+  GstPad *pad = g_object_get_data (data, "source");
+  gint *stop = g_object_get_data (data, "stop");
+
+  while (!g_atomic_int_get (stop)) {
+    GstQuery *query = gst_query_new_drain ();
+
+    gst_pad_peer_query (pad, query);
+    gst_query_unref (query);
+  }
+  return NULL;
+}
+
+GST_START_TEST (test_queries_while_stopping)
+{
+  GstHarness *h = element_harness ("videoconvolve filter=box radius=2 "
+      "frames-in-flight=3", NULL);
+  gint64 end = g_get_monotonic_time () + 3 * STRESS_SECONDS * G_USEC_PER_SEC;
+  gint stop = 0;
+  GThread *thread;
+
+  gst_harness_set_drop_buffers (h, TRUE);
+  g_object_set_data (G_OBJECT (h->element), "source", h->srcpad);
+  g_object_set_data (G_OBJECT (h->element), "stop", &stop);
+  thread = g_thread_new ("queries", query_until_stop, h->element);
+  while (g_get_monotonic_time () < end) {
+    gst_harness_set_src_caps_str (h, GREY_CAPS);
+    for (guint k = 0; k < 5; k++)
+      gst_harness_push (h, filled_buffer (256, k, k));
+    gst_element_set_state (h->element, GST_STATE_READY);
+    gst_element_set_state (h->element, GST_STATE_PLAYING);
+  }
+  g_atomic_int_set (&stop, 1);
+  g_thread_join (thread);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* Flushing seeks, forwards and backwards, while frames are in flight. */
 GST_START_TEST (test_seeks)
 {
@@ -179,6 +221,7 @@ stress_suite (void)
   tcase_add_test (tc, test_starts_with_frames);
   tcase_add_test (tc, test_properties_from_threads);
   tcase_add_test (tc, test_states_while_streaming);
+  tcase_add_test (tc, test_queries_while_stopping);
   tcase_add_test (tc, test_seeks);
   return s;
 }

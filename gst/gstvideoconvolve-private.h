@@ -91,7 +91,7 @@ struct _GstVideoConvolve {
   GstVideoInfo info;            /* of the caps */
   GstVideoInfo picture;         /* of one buffer: a field where the caps alternate fields */
   gboolean negotiated;
-  gboolean started;             /* between start and stop */
+  gint started;                 /* atomic: between start and stop */
   gboolean caps_refused;        /* the latest caps were: those before may still be in use */
   ConvolveDevice *device;       /* changed under device_lock, so that cancel may come from any thread */
   GMutex device_lock;

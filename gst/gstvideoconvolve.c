@@ -43,13 +43,10 @@ GST_ELEMENT_REGISTER_DEFINE (videoconvolve, "videoconvolve", GST_RANK_NONE,
 
 /* ---- start and stop ---- */
 
-/* Both with the stream lock. While pads are activated or deactivated, upstream
- * may still send what no flushing pad keeps out: an ALLOCATION or DRAIN query,
- * the end of a flush. These use the same jobs and device. */
-
 static gboolean
-start (GstVideoConvolve * self)
+gst_video_convolve_start (GstBaseTransform * trans)
 {
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
   GstVideoConvolveValues *active = &self->active;
 
   gst_video_convolve_post_refused (self);
@@ -73,28 +70,19 @@ start (GstVideoConvolve * self)
   gst_cuda_interop_start (self->interop, active->cuda_device_id);
   if (!gst_video_convolve_open (self))
     return FALSE;
-  self->started = TRUE;
+  g_atomic_int_set (&self->started, TRUE);
   return TRUE;
 }
 
-static gboolean
-gst_video_convolve_start (GstBaseTransform * trans)
-{
-  gboolean ok;
-
-  GST_PAD_STREAM_LOCK (trans->sinkpad);
-  ok = start (GST_VIDEO_CONVOLVE (trans));
-  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
-  return ok;
-}
-
+/* A flushing pad keeps buffers out, but not ALLOCATION and DRAIN queries, nor
+ * the end of a flush: these come with the stream lock and may find jobs. */
 static gboolean
 gst_video_convolve_stop (GstBaseTransform * trans)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
 
   GST_PAD_STREAM_LOCK (trans->sinkpad);
-  self->started = FALSE;
+  g_atomic_int_set (&self->started, FALSE);
   gst_video_convolve_drop_jobs (self);
   gst_video_convolve_close (self);
   gst_cuda_interop_stop (self->interop);
@@ -134,7 +122,7 @@ gst_video_convolve_set_caps (GstBaseTransform * trans, GstCaps * incaps,
   GstVideoInfo info;
 
   /* Pads let data in a moment before start has set up what it needs. */
-  if (!self->started)
+  if (!g_atomic_int_get (&self->started))
     return FALSE;
   self->caps_refused = TRUE;
   /* Frames of the old caps leave before the new ones. */

@@ -51,19 +51,21 @@ collect_group (Collector * to, const Tap * taps, guint n)
  * after those of the one before. The lower one of two output rows sees each
  * window row as one row further up in the matrix. */
 static void
-collect (Collector * to, const CpuStep * step, const ConvolveMatrix * matrix,
-    guint first_row, guint first_pixel, gdouble gain, gboolean streamed)
+collect (Collector * to, const ConvolveMatrix * matrix, guint first_row,
+    guint first_pixel, const CpuStep * step, gdouble gain, gboolean streamed)
 {
+  /* A pair is two elements of the matrix. */
+  guint lanes = step->sum_lanes, group = step->kernels->group, n = 0;
+  guint pixels = step->kernels->pair != NULL ? 2 : 1;
   guint width = matrix->width * matrix->depth;
   gsize frame = (gsize) matrix->width * matrix->height;
-  Tap taps[CPU_GROUP];
-  guint n = 0;
+  Tap taps[CPU_GROUP_INTEGERS];
 
   for (guint row = 0; row <= matrix->height; row++) {
     for (guint k = 0; k < width; k++) {
       guint t = k / matrix->width, i = k % matrix->width;
       gsize at = t * frame + (gsize) row * matrix->width + i;
-      Tap tap = { {first_row + row, (first_pixel + i) * step->sum_lanes
+      Tap tap = { {first_row + row, (first_pixel + pixels * i) * lanes
               + t * step->frame_samples}, {0, 0}
       };
 
@@ -73,7 +75,7 @@ collect (Collector * to, const CpuStep * step, const ConvolveMatrix * matrix,
         tap.w[1] = gain * matrix->weights[at - matrix->width];
       if (tap.w[0] == 0 && tap.w[1] == 0)
         continue;
-      if (n == G_N_ELEMENTS (taps)) {
+      if (n == group) {
         collect_group (to, taps, n);
         n = 0;
       }
@@ -97,7 +99,9 @@ convolve_cpu_step_weights (const CpuStep * step, const gdouble * values,
   void *weights = g_malloc0 (MAX (n, 1) * kernels->weight_bytes);
 
   for (gsize i = 0; i < n; i++) {
-    if (kernels->real_bytes == sizeof (gint16))
+    if (kernels->real == CPU_REAL_CENTRED)
+      ((guint32 *) weights)[i] = (guint32) values[i];
+    else if (kernels->real_bytes == sizeof (gint16))
       ((guint32 *) weights)[i] = (guint16) (gint16) values[i] * 0x10001u;
     else
       convolve_cpu_real_set (kernels, weights, i, values[i]);
@@ -114,8 +118,8 @@ term_collect (CpuStep * step, CpuTerm * term, const ConvolveMatrix * matrix,
   to.place = g_array_new (FALSE, FALSE, sizeof (CpuTapPlace));
   to.weights = g_array_new (FALSE, FALSE, sizeof (gdouble));
   to.group = g_array_new (FALSE, FALSE, sizeof (CpuGroup));
-  collect (&to, step, matrix, step->above - matrix->anchor_y, first_pixel,
-      gain, term->streamed);
+  collect (&to, matrix, step->above - matrix->anchor_y, first_pixel,
+      step, gain, term->streamed);
   term->n_taps = to.place->len;
   term->n_groups = to.group->len;
   term->weights = convolve_cpu_step_weights (step,
@@ -123,6 +127,25 @@ term_collect (CpuStep * step, CpuTerm * term, const ConvolveMatrix * matrix,
   term->tap = (CpuTapPlace *) g_array_free (to.place, FALSE);
   term->group = (CpuGroup *) g_array_free (to.group, FALSE);
   g_array_free (to.weights, TRUE);
+}
+
+/* All rows of the windows of two output rows, and the weights from the middle
+ * on. */
+static void
+term_fold (CpuStep * step, CpuTerm * term, const ConvolveTerm * from)
+{
+  guint rows = 2 * from->y->height;
+
+  term->x_taps = 2 * from->x->width - 1;
+  term->n_taps = rows;
+  term->n_groups = 1;
+  term->group = g_new0 (CpuGroup, 1);
+  term->group->n01 = rows;
+  term->tap = g_new0 (CpuTapPlace, rows);
+  for (guint i = 0; i < rows; i++)
+    term->tap[i].row = i;
+  term->weights = convolve_cpu_step_weights (step, from->y->weights,
+      from->y->height);
 }
 
 /* A product with a single weight is direct: there is nothing to keep between
@@ -140,6 +163,8 @@ direct_matrix (const ConvolveTerm * term)
 void
 convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
 {
+  if (step->box)
+    return;
   for (guint i = 0; i < step->n_terms; i++) {
     const ConvolveTerm *from = &step->weights[i];
     CpuTerm *term = &step->term[i];
@@ -149,11 +174,15 @@ convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
       term_collect (step, term, matrix, step->left - matrix->anchor_x, gain);
       continue;
     }
-    term->x_first = step->left - from->x->anchor_x;
+    term->x_first = step->kernels == &step->isa->folded ? 0 :
+        step->left - from->x->anchor_x;
     term->x_taps = from->x->width;
     term->x_weights =
         convolve_cpu_step_weights (step, from->x->weights, from->x->width);
-    term_collect (step, term, from->y, 0, gain);
+    if (step->kernels == &step->isa->folded)
+      term_fold (step, term, from);
+    else
+      term_collect (step, term, from->y, 0, gain);
   }
 }
 

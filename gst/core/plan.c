@@ -479,11 +479,11 @@ plan_make_operations (const PlanContext * context, ConvolvePlan * plan,
     plan->operations[plan->n_operations] =
         convolve_operation_new (context->settings, layout[i].w_sub,
         layout[i].h_sub, error);
-    if (plan->operations[plan->n_operations] == NULL
-        || !check_iterations (context->settings,
-            plan->operations[plan->n_operations], error))
+    if (plan->operations[plan->n_operations] == NULL)
       return FALSE;
     operations[i] = plan->operations[plan->n_operations++];
+    if (!check_iterations (context->settings, operations[i], error))
+      return FALSE;
   }
   return TRUE;
 }

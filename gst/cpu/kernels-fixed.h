@@ -163,6 +163,13 @@ load_u8_h (const guint8 * raw, void *x, gsize n)
     to[i] = (gint16) (raw[i] * 128 - 16320);
 }
 
+/* Of lanes beyond the row, which hold anything, sums may wrap around. */
+VEC_INLINE VecS
+add_s (VecS a, VecS b)
+{
+  return (VecS) ((VecW) a + (VecW) b);
+}
+
 /* The sum of taps that lie k x apart from the middle, both ways; half is how many there are on either side. */
 VEC_INLINE void
 row_block_h (const gint16 * middle, gsize apart, const gint32 * w, guint half, VecS * s)
@@ -178,7 +185,7 @@ row_block_h (const gint16 * middle, gsize apart, const gint32 * w, guint half, V
 
 #pragma GCC unroll 4
     for (gint j = 0; j < 4; j++)
-      s[j] += vec_mulhrs (vec_load_s (a + j * VEC_LANES_S) + vec_load_s (b + j * VEC_LANES_S), wk);
+      s[j] = add_s (s[j], vec_mulhrs (add_s (vec_load_s (a + j * VEC_LANES_S), vec_load_s (b + j * VEC_LANES_S)), wk));
   }
 }
 

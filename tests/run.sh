@@ -66,7 +66,7 @@ ninja -C "$build"
 suite plain "$build"
 if [ -z "$quick" ]; then
   suite leaks "$build" --setup leaks --suite element --no-suite simcuda-pictures
-  suite valgrind "$build" --setup valgrind --suite unit --suite element --no-suite simcuda
+  suite valgrind "$build" --setup valgrind --suite unit --suite element --no-suite simcuda --no-suite deadlines
   # The kernels are the same, and take the longest.
   images=
   [ ! -e "$build/cuda/stage.fatbin" ] || images=$build/cuda

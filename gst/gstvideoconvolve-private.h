@@ -95,6 +95,7 @@ struct _GstVideoConvolve {
   GstVideoInfo picture;         /* of one buffer: a field where the caps alternate fields */
   gboolean negotiated;
   gint started;                 /* atomic: between start and stop */
+  gint stopping;                /* atomic: stop is about to drop the jobs */
   gboolean caps_refused;        /* the latest caps were: those before may still be in use */
   ConvolveDevice *device;       /* changed under device_lock, so that cancel may come from any thread */
   GMutex device_lock;

@@ -66,6 +66,7 @@ gst_video_convolve_start (GstBaseTransform * trans)
   self->drained = GST_FLOW_OK;
   self->mark_discont = self->base_marks = FALSE;
   gst_video_convolve_set_cancelled (self, FALSE);
+  g_atomic_int_set (&self->stopping, FALSE);
   gst_video_info_init (&self->info);
   gst_cuda_interop_start (self->interop, active->cuda_device_id);
   if (!gst_video_convolve_open (self))
@@ -74,14 +75,11 @@ gst_video_convolve_start (GstBaseTransform * trans)
   return TRUE;
 }
 
-/* A flushing pad keeps buffers out, but not ALLOCATION and DRAIN queries, nor
- * the end of a flush: these come with the stream lock and may find jobs. */
 static gboolean
 gst_video_convolve_stop (GstBaseTransform * trans)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
 
-  GST_PAD_STREAM_LOCK (trans->sinkpad);
   g_atomic_int_set (&self->started, FALSE);
   gst_video_convolve_drop_jobs (self);
   gst_clear_buffer (&self->late);
@@ -93,7 +91,6 @@ gst_video_convolve_stop (GstBaseTransform * trans)
   g_clear_pointer (&self->plan_text, g_free);
   self->latency = 0;
   GST_OBJECT_UNLOCK (self);
-  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
 
@@ -197,7 +194,8 @@ gst_video_convolve_sink_event (GstBaseTransform * trans, GstEvent * event)
     /* From another thread than the one that waits for the frame in work. */
     gst_video_convolve_set_cancelled (self, TRUE);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    return flush_stop (self, event);
+    if (!g_atomic_int_get (&self->stopping))
+      return flush_stop (self, event);
   } else if (GST_EVENT_IS_SERIALIZED (event)
       && gst_video_convolve_window_event (self, event)) {
     return TRUE;
@@ -238,8 +236,11 @@ gst_video_convolve_query (GstBaseTransform * trans, GstPadDirection direction,
     return query_latency (self, query);
   /* Who asks for serialized answers wants everything before them done: DRAIN,
    * and ALLOCATION, which may end a pool that our jobs hold buffers of. */
-  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query))
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query)) {
+    if (g_atomic_int_get (&self->stopping))
+      return FALSE;
     gst_video_convolve_drain (self);
+  }
   return GST_BASE_TRANSFORM_CLASS (gst_video_convolve_parent_class)->query
       (trans, direction, query);
 }
@@ -253,13 +254,19 @@ gst_video_convolve_set_context (GstElement * element, GstContext * context)
 }
 
 /* The streaming thread has to come back before pads can be deactivated, and a
- * frame may take long. */
+ * frame may take long. After that they keep buffers out, but not queries, nor
+ * the end of a flush: from here on these leave device and jobs to stop. The
+ * base class waits for whoever is in the pad now before it calls stop. */
 static GstStateChangeReturn
 gst_video_convolve_change_state (GstElement * element,
     GstStateChange transition)
 {
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    gst_video_convolve_set_cancelled (GST_VIDEO_CONVOLVE (element), TRUE);
+  GstVideoConvolve *self = GST_VIDEO_CONVOLVE (element);
+
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    g_atomic_int_set (&self->stopping, TRUE);
+    gst_video_convolve_set_cancelled (self, TRUE);
+  }
   return GST_ELEMENT_CLASS (gst_video_convolve_parent_class)->change_state
       (element, transition);
 }

@@ -151,7 +151,8 @@ event_new (guint kind, guint n)
 
   gst_segment_init (&segment, GST_FORMAT_TIME);
   segment.base = n * FRAME;
-  gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, n + 1, 1, NULL);
+  /* Never those of before, which the base class would not hand on. */
+  gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, n + 100, 1, NULL);
   switch (kind) {
     case 0:
       event = gst_event_new_stream_start (name);

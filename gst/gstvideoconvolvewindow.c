@@ -78,8 +78,8 @@ goes_on (GstVideoConvolve * self, GstBuffer * inbuf)
 {
   const GstVideoConvolveWindow *window = &self->window;
   GstClockTime duration = window->last_duration;
-  GstClockTime time = GST_BUFFER_TIMESTAMP (inbuf);
-  GstClockTimeDiff step;
+  GstClockTime time = GST_BUFFER_TIMESTAMP (inbuf), step;
+  gboolean backwards = GST_BASE_TRANSFORM (self)->segment.rate < 0;
 
   if (!GST_CLOCK_TIME_IS_VALID (duration)
       && GST_VIDEO_INFO_FPS_N (&self->info) > 0)
@@ -88,10 +88,10 @@ goes_on (GstVideoConvolve * self, GstBuffer * inbuf)
   if (!GST_CLOCK_TIME_IS_VALID (duration) || !GST_CLOCK_TIME_IS_VALID (time)
       || !GST_CLOCK_TIME_IS_VALID (window->last_time))
     return FALSE;
-  step = GST_CLOCK_DIFF (window->last_time, time);
-  if (GST_BASE_TRANSFORM (self)->segment.rate < 0)
-    step = -step;
-  return step > 0 && step <= 2 * (GstClockTimeDiff) duration;
+  /* Without a sign, a step the wrong way is a very long one. Time stamps and
+   * durations may be any number. */
+  step = backwards ? window->last_time - time : time - window->last_time;
+  return step > 0 && step / 2 <= duration && step <= G_MAXINT64;
 }
 
 gboolean

@@ -12,12 +12,6 @@
 
 typedef struct
 {
-  gsize row_bytes, rows;        /* rows 0: the format lacks this plane */
-  gsize pitch, offset;          /* in a copy and in the block */
-} Plane;
-
-typedef struct
-{
   CUdeviceptr memory;           /* 0: never used */
   CUevent used;                 /* after the last kernels that look at it ... */
   gboolean is_used;             /* ... if there are any */
@@ -28,37 +22,12 @@ typedef struct
 {
   ConvolveHistory history;
   CudaDevice *device;
-  Plane plane[CONVOLVE_MAX_PLANES];
+  ConvolvePlanePlace plane[CONVOLVE_MAX_PLANES];
   gsize size;                   /* of a copy */
   GArray *slot;
   guint8 *staging;              /* NULL until ordinary memory comes */
   CUevent begin, end;           /* of the latest upload */
 } CudaHistory;
-
-static void
-init_planes (CudaHistory * self, const GstVideoInfo * info)
-{
-  const ConvolveFormat *format =
-      convolve_format_get (GST_VIDEO_INFO_FORMAT (info));
-
-  for (guint i = 0; i < format->n_layouts; i++) {
-    const ConvolveLayout *layout = &format->layout[i];
-    gint width = convolve_layout_width (layout, info->width);
-    gint height = convolve_layout_height (layout, info->height);
-    Plane *plane = &self->plane[layout->plane];
-
-    plane->row_bytes = MAX (plane->row_bytes,
-        convolve_layout_row_bytes (layout, width));
-    plane->rows = MAX (plane->rows, (gsize) height);
-  }
-  for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
-    Plane *plane = &self->plane[p];
-
-    plane->pitch = (plane->row_bytes + PITCH - 1) / PITCH * PITCH;
-    plane->offset = self->size;
-    self->size += plane->pitch * plane->rows;
-  }
-}
 
 ConvolveHistory *
 cuda_history_new (CudaDevice * device, const GstVideoInfo * info,
@@ -69,7 +38,7 @@ cuda_history_new (CudaDevice * device, const GstVideoInfo * info,
 
   self->device = device;
   self->slot = g_array_new (FALSE, TRUE, sizeof (Slot));
-  init_planes (self, info);
+  self->size = convolve_planes_place (info, PITCH, self->plane);
   {
     g_auto (CudaScope) scope = { 0 };
 
@@ -132,7 +101,7 @@ ensure_slot (CudaHistory * self, Slot * slot, GError ** error)
     if (self->plane[p].rows > 0)
       slot->frame.data[p] =
           (guint8 *) (gsize) (slot->memory + self->plane[p].offset);
-    slot->frame.stride[p] = (gint) self->plane[p].pitch;
+    slot->frame.stride[p] = (gint) self->plane[p].stride;
   }
   return TRUE;
 }
@@ -152,9 +121,9 @@ copy_to_staging (CudaHistory * self, const ConvolveFrame * in)
 
   cuda_copier_clear_batch (copier);
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
-    const Plane *plane = &self->plane[p];
+    const ConvolvePlanePlace *plane = &self->plane[p];
     CudaCopy copy = { self->staging + plane->offset, in->data[p],
-      plane->pitch, in->stride[p], plane->row_bytes, plane->rows
+      plane->stride, in->stride[p], plane->row_bytes, plane->rows
     };
 
     if (plane->rows > 0)
@@ -166,8 +135,8 @@ copy_to_staging (CudaHistory * self, const ConvolveFrame * in)
 
 /* Copies know no negative strides: these go row by row. */
 static gboolean
-copy_on_device (CudaHistory * self, const Plane * plane, CUdeviceptr from,
-    gint64 from_stride, CUdeviceptr to, GError ** error)
+copy_on_device (CudaHistory * self, const ConvolvePlanePlace * plane,
+    CUdeviceptr from, gint64 from_stride, CUdeviceptr to, GError ** error)
 {
   guint n = from_stride > 0 ? 1 : plane->rows;
 
@@ -176,9 +145,9 @@ copy_on_device (CudaHistory * self, const Plane * plane, CUdeviceptr from,
 
     copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
     copy.srcDevice = from + i * from_stride;
-    copy.dstDevice = to + i * plane->pitch;
+    copy.dstDevice = to + i * plane->stride;
     copy.srcPitch = from_stride > 0 ? (gsize) from_stride : plane->row_bytes;
-    copy.dstPitch = plane->pitch;
+    copy.dstPitch = plane->stride;
     copy.WidthInBytes = plane->row_bytes;
     copy.Height = from_stride > 0 ? plane->rows : 1;
     if (!CU_CHECK (error, cuMemcpy2DAsync, &copy, self->device->up))
@@ -191,7 +160,7 @@ static gboolean
 copy_plane (CudaHistory * self, guint p, const ConvolveFrame * in,
     CUdeviceptr to, GError ** error)
 {
-  const Plane *plane = &self->plane[p];
+  const ConvolvePlanePlace *plane = &self->plane[p];
 
   if (plane->rows == 0)
     return TRUE;
@@ -201,10 +170,10 @@ copy_plane (CudaHistory * self, guint p, const ConvolveFrame * in,
         in->stride[p], to, error);
   if (in->memory == CONVOLVE_MEMORY_HOST)
     return cuda_transfer (self->device->up, TRUE,
-        self->staging + plane->offset, plane->pitch, to, plane->pitch,
+        self->staging + plane->offset, plane->stride, to, plane->stride,
         plane->row_bytes, plane->rows, error);
   return cuda_transfer (self->device->up, TRUE, in->data[p], in->stride[p], to,
-      plane->pitch, plane->row_bytes, plane->rows, error);
+      plane->stride, plane->row_bytes, plane->rows, error);
 }
 
 /* Kernels that look at what the slot held come first. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of formats. A row names the layouts of a frame; the macros below
  * write the families down once. */
+#include <string.h>
+
 #include "format.h"
 
 /* Short names for the columns. */
@@ -195,4 +197,32 @@ convolve_layout_row_bytes (const ConvolveLayout * layout, gint width_px)
   for (guint c = 0; c < layout->n_components; c++)
     last = MAX (last, layout->component[c].offset + word);
   return (gsize) (width_px - 1) * layout->pixel_step + last;
+}
+
+gsize
+convolve_planes_place (const GstVideoInfo * info, gsize alignment,
+    ConvolvePlanePlace place[CONVOLVE_MAX_PLANES])
+{
+  const ConvolveFormat *format =
+      convolve_format_get (GST_VIDEO_INFO_FORMAT (info));
+  gsize size = 0;
+
+  memset (place, 0, CONVOLVE_MAX_PLANES * sizeof (*place));
+  for (guint i = 0; i < format->n_layouts; i++) {
+    const ConvolveLayout *layout = &format->layout[i];
+    gint width = convolve_layout_width (layout, info->width);
+    gint height = convolve_layout_height (layout, info->height);
+    ConvolvePlanePlace *to = &place[layout->plane];
+
+    to->row_bytes = MAX (to->row_bytes,
+        convolve_layout_row_bytes (layout, width));
+    to->rows = MAX (to->rows, (gsize) height);
+  }
+  for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
+    place[p].stride = (place[p].row_bytes + alignment - 1) / alignment
+        * alignment;
+    place[p].offset = size;
+    size += place[p].stride * place[p].rows;
+  }
+  return size;
 }

@@ -3,6 +3,8 @@
  * row to the table in format.c. */
 #pragma once
 
+#include "frame.h"
+
 #include <gst/video/video.h>
 
 G_BEGIN_DECLS
@@ -75,5 +77,14 @@ convolve_layout_height (const ConvolveLayout * layout, gint height)
 
 /* Bytes that the samples of a row reach, counted from the row's first byte; no byte past them is touched. */
 gsize convolve_layout_row_bytes (const ConvolveLayout * layout, gint width_px);
+
+/* Where a plane lies in a copy of a frame. */
+typedef struct {
+  gsize row_bytes, rows;        /* what is kept of it; rows 0: the format lacks this plane */
+  gsize stride, offset;         /* bytes */
+} ConvolvePlanePlace;
+
+/* Places all planes of a frame in one block, its rows at multiples of alignment; gives back its size in bytes. */
+gsize convolve_planes_place (const GstVideoInfo * info, gsize alignment, ConvolvePlanePlace place[CONVOLVE_MAX_PLANES]);
 
 G_END_DECLS

@@ -9,14 +9,8 @@
 
 typedef struct
 {
-  gsize row_bytes, rows;        /* rows 0: the format lacks this plane */
-  gsize stride, offset;         /* in a copy */
-} Plane;
-
-typedef struct
-{
   ConvolveHistory history;
-  Plane plane[CONVOLVE_MAX_PLANES];
+  ConvolvePlanePlace plane[CONVOLVE_MAX_PLANES];
   gsize size;                   /* of a copy */
   GArray *slot;                 /* ConvolveFrame; data[0] is what is owned */
 } CpuHistory;
@@ -26,26 +20,8 @@ convolve_cpu_history_new (ConvolveDevice * device, const GstVideoInfo * info,
     GError ** error)
 {
   CpuHistory *self = g_new0 (CpuHistory, 1);
-  const ConvolveFormat *format =
-      convolve_format_get (GST_VIDEO_INFO_FORMAT (info));
 
-  for (guint i = 0; i < format->n_layouts; i++) {
-    const ConvolveLayout *layout = &format->layout[i];
-    gint width = convolve_layout_width (layout, info->width);
-    gint height = convolve_layout_height (layout, info->height);
-    Plane *plane = &self->plane[layout->plane];
-
-    plane->row_bytes = MAX (plane->row_bytes,
-        convolve_layout_row_bytes (layout, width));
-    plane->rows = MAX (plane->rows, (gsize) height);
-  }
-  for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
-    Plane *plane = &self->plane[p];
-
-    plane->stride = (plane->row_bytes + LINE - 1) / LINE * LINE;
-    plane->offset = self->size;
-    self->size += plane->stride * plane->rows;
-  }
+  self->size = convolve_planes_place (info, LINE, self->plane);
   self->slot = g_array_new (FALSE, TRUE, sizeof (ConvolveFrame));
   return &self->history;
 }

@@ -96,24 +96,12 @@ static void
 load_u16_l (const guint8 * raw, void *x, gsize n, const CpuWord * word)
 {
   guint32 *to = x;
-  gint shift = word->shift, mask = word->mask;
   gsize i = 0;
 
-  for (; i + VEC_LANES_F <= n; i += VEC_LANES_F) {
-    VecI v = vec_widen_u16 (raw + 2 * i);
-
-    if (word->swap)
-      v = swap_words (v);
-    vec_store_u (to + i, (VecU) ((v >> shift) & mask));
-  }
-  for (; i < n; i++) {
-    guint16 v;
-
-    memcpy (&v, raw + 2 * i, 2);
-    if (word->swap)
-      v = GUINT16_SWAP_LE_BE (v);
-    to[i] = (v >> shift) & mask;
-  }
+  for (; i + VEC_LANES_F <= n; i += VEC_LANES_F)
+    vec_store_u (to + i, (VecU) get_words (raw + 2 * i, word));
+  for (; i < n; i++)
+    to[i] = get_word (raw + 2 * i, word);
 }
 
 /* ---- bytes to bytes ---- */

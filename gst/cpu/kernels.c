@@ -135,29 +135,39 @@ swap_words (VecI v)
   return ((v & 0xff) << 8) | (v >> 8);
 }
 
+/* VEC_LANES_F samples of 16-bit words, and one. */
+VEC_INLINE VecI
+get_words (const guint8 * raw, const CpuWord * word)
+{
+  VecI v = vec_widen_u16 (raw);
+
+  if (word->swap)
+    v = swap_words (v);
+  return (v >> (gint) word->shift) & (gint) word->mask;
+}
+
+VEC_INLINE guint
+get_word (const guint8 * raw, const CpuWord * word)
+{
+  guint16 v;
+
+  memcpy (&v, raw, 2);
+  if (word->swap)
+    v = GUINT16_SWAP_LE_BE (v);
+  return (v >> word->shift) & word->mask;
+}
+
 static void
 load_u16_f (const guint8 * raw, void *x, gsize n, const CpuWord * word)
 {
   gfloat *to = x;
-  gint shift = word->shift, mask = word->mask;
   gsize i = 0;
 
-  for (; i + VEC_LANES_F <= n; i += VEC_LANES_F) {
-    VecI v = vec_widen_u16 (raw + 2 * i);
-
-    if (word->swap)
-      v = swap_words (v);
-    v = (v >> shift) & mask;
-    vec_store_f (to + i, __builtin_convertvector (v, VecF));
-  }
-  for (; i < n; i++) {
-    guint16 v;
-
-    memcpy (&v, raw + 2 * i, 2);
-    if (word->swap)
-      v = GUINT16_SWAP_LE_BE (v);
-    to[i] = (v >> shift) & mask;
-  }
+  for (; i + VEC_LANES_F <= n; i += VEC_LANES_F)
+    vec_store_f (to + i, __builtin_convertvector (get_words (raw + 2 * i,
+                word), VecF));
+  for (; i < n; i++)
+    to[i] = get_word (raw + 2 * i, word);
 }
 
 /* Four vectors, lying at place at of the pattern, to integers in lo..hi. */

@@ -45,116 +45,33 @@ typedef gint16 VecS __attribute__((vector_size (VEC_BYTES)));
 typedef guint16 VecW __attribute__((vector_size (VEC_BYTES)));
 typedef guint32 VecU __attribute__((vector_size (VEC_BYTES)));
 
-VEC_INLINE VecF
-vec_load_f (const gfloat * p)
-{
-  VecF v;
+/* vec_load_x and vec_store_x: a vector at any address; vec_splat_x: one number in all lanes. */
+#define VEC_ACCESS(Vec, element, x) \
+  VEC_INLINE Vec \
+  vec_load_##x (const element * p) \
+  { \
+    Vec v; \
+    memcpy (&v, p, sizeof (v)); \
+    return v; \
+  } \
+  VEC_INLINE void \
+  vec_store_##x (element * p, Vec v) \
+  { \
+    memcpy (p, &v, sizeof (v)); \
+  } \
+  VEC_INLINE Vec \
+  vec_splat_##x (element e) \
+  { \
+    return e - (Vec) { 0 }; \
+  }
 
-  memcpy (&v, p, sizeof (v));
-  return v;
-}
-
-VEC_INLINE VecD
-vec_load_d (const gdouble * p)
-{
-  VecD v;
-
-  memcpy (&v, p, sizeof (v));
-  return v;
-}
-
-VEC_INLINE void
-vec_store_f (gfloat * p, VecF v)
-{
-  memcpy (p, &v, sizeof (v));
-}
-
-VEC_INLINE void
-vec_store_d (gdouble * p, VecD v)
-{
-  memcpy (p, &v, sizeof (v));
-}
-
-VEC_INLINE VecF
-vec_splat_f (gfloat x)
-{
-  return x - (VecF) { 0 };
-}
-
-VEC_INLINE VecD
-vec_splat_d (gdouble x)
-{
-  return x - (VecD) { 0 };
-}
-
-VEC_INLINE VecI
-vec_splat_i (gint32 x)
-{
-  return x - (VecI) { 0 };
-}
-
-VEC_INLINE VecS
-vec_load_s (const gint16 * p)
-{
-  VecS v;
-
-  memcpy (&v, p, sizeof (v));
-  return v;
-}
-
-VEC_INLINE void
-vec_store_s (gint16 * p, VecS v)
-{
-  memcpy (p, &v, sizeof (v));
-}
-
-VEC_INLINE VecS
-vec_splat_s (gint16 x)
-{
-  return x - (VecS) { 0 };
-}
-
-VEC_INLINE VecW
-vec_load_w (const guint16 * p)
-{
-  VecW v;
-
-  memcpy (&v, p, sizeof (v));
-  return v;
-}
-
-VEC_INLINE void
-vec_store_w (guint16 * p, VecW v)
-{
-  memcpy (p, &v, sizeof (v));
-}
-
-VEC_INLINE VecW
-vec_splat_w (guint16 x)
-{
-  return x - (VecW) { 0 };
-}
-
-VEC_INLINE VecU
-vec_load_u (const guint32 * p)
-{
-  VecU v;
-
-  memcpy (&v, p, sizeof (v));
-  return v;
-}
-
-VEC_INLINE void
-vec_store_u (guint32 * p, VecU v)
-{
-  memcpy (p, &v, sizeof (v));
-}
-
-VEC_INLINE VecU
-vec_splat_u (guint32 x)
-{
-  return x - (VecU) { 0 };
-}
+VEC_ACCESS (VecF, gfloat, f)
+VEC_ACCESS (VecD, gdouble, d)
+VEC_ACCESS (VecI, gint32, i)
+VEC_ACCESS (VecS, gint16, s)
+VEC_ACCESS (VecW, guint16, w)
+VEC_ACCESS (VecU, guint32, u)
+#undef VEC_ACCESS
 
 /* Whether any bit is set. */
 VEC_INLINE gboolean

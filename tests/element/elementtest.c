@@ -147,3 +147,43 @@ assert_no_message (GstBus * bus, GstMessageType types)
   fail_unless (message == NULL, "unexpected: %s", message == NULL ? "" :
       gst_structure_to_string (gst_message_get_structure (message)));
 }
+
+/* ---- properties ---- */
+
+gchar *
+text_of (GstElement * element, const gchar * name)
+{
+  GValue value = G_VALUE_INIT;
+  gchar *text;
+
+  g_object_get_property (G_OBJECT (element), name, &value);
+  text = gst_value_serialize (&value);
+  g_value_unset (&value);
+  return text;
+}
+
+void
+assert_value (GstElement * element, const gchar * name, const gchar * expected)
+{
+  gchar *text = text_of (element, name);
+
+  fail_unless_equals_string (text, expected);
+  g_free (text);
+}
+
+void
+set_text (GstElement * element, const gchar * name, const gchar * text)
+{
+  /* GStreamer's parser writes into the text while it reads it. */
+  gchar *copy = g_strdup (text);
+
+  gst_util_set_object_arg (G_OBJECT (element), name, copy);
+  g_free (copy);
+}
+
+void
+assert_refused (GstBus * bus, const gchar * part)
+{
+  assert_message (bus, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR,
+      GST_LIBRARY_ERROR_SETTINGS, part);
+}

@@ -33,3 +33,10 @@ void assert_no_message (GstBus * bus, GstMessageType types);
 
 /* The longest that a test of threads runs. */
 #define STRESS_SECONDS 0.3
+/* The value of a property as text; the caller frees it. */
+gchar *text_of (GstElement * element, const gchar * name);
+void assert_value (GstElement * element, const gchar * name, const gchar * expected);
+/* Sets a property as gst-launch does. */
+void set_text (GstElement * element, const gchar * name, const gchar * text);
+/* The warning about a value that the element does not take, with part in its text. */
+void assert_refused (GstBus * bus, const gchar * part);

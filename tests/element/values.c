@@ -9,332 +9,6 @@
 
 #define GREY_CAPS "video/x-raw,format=GRAY8,width=8,height=4,framerate=25/1"
 
-/* The value of a property as text. */
-static gchar *
-text_of (GstElement * element, const gchar * name)
-{
-  GValue value = G_VALUE_INIT;
-  gchar *text;
-
-  g_object_get_property (G_OBJECT (element), name, &value);
-  text = gst_value_serialize (&value);
-  g_value_unset (&value);
-  return text;
-}
-
-static void
-assert_value (GstElement * element, const gchar * name, const gchar * expected)
-{
-  gchar *text = text_of (element, name);
-
-  fail_unless_equals_string (text, expected);
-  g_free (text);
-}
-
-static void
-set (GstElement * element, const gchar * name, const gchar * text)
-{
-  /* GStreamer's parser writes into the text while it reads it. */
-  gchar *copy = g_strdup (text);
-
-  gst_util_set_object_arg (G_OBJECT (element), name, copy);
-  g_free (copy);
-}
-
-/* ---- custom kernels ---- */
-
-GST_START_TEST (test_kernel_forms)
-{
-  static const struct
-  {
-    const gchar *name, *text, *value;
-  } cases[] = {
-    {"kernel", "<<1>>", "< (array)< (double)1 > >"},
-    {"kernel", "<<0,1.5>,<-1,2>>", "< (array)< (double)0, (double)1.5 >, "
-          "(array)< (double)-1, (double)2 > >"},
-    {"kernel", "<<(double)1,(int)2,(float)0.5,1/4>>",
-        "< (array)< (double)1, (double)2, (double)0.5, (double)0.25 > >"},
-    {"kernel-x", "<1,2,1>", "< (double)1, (double)2, (double)1 >"},
-    {"kernel-y", "<1,-1e2>", "< (double)1, (double)-100 >"},
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
-
-    set (element, cases[i].name, cases[i].text);
-    assert_value (element, cases[i].name, cases[i].value);
-    assert_value (element, "filter", "custom");
-    gst_object_unref (element);
-  }
-}
-
-GST_END_TEST;
-
-/* The last one set counts. */
-GST_START_TEST (test_kernels_replace_each_other)
-{
-  GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
-
-  set (element, "kernel", "<<1,2>>");
-  set (element, "kernel-x", "<3>");
-  set (element, "kernel-y", "<4>");
-  assert_value (element, "kernel", "<  >");
-  assert_value (element, "kernel-x", "< (double)3 >");
-  assert_value (element, "kernel-y", "< (double)4 >");
-  set (element, "kernel", "<<5>>");
-  assert_value (element, "kernel-x", "<  >");
-  assert_value (element, "kernel-y", "<  >");
-  set (element, "filter", "sobel");
-  assert_value (element, "kernel", "< (array)< (double)5 > >");
-  gst_object_unref (element);
-}
-
-GST_END_TEST;
-
-static void
-take_row (GValue * array, guint n, gdouble weight)
-{
-  GValue row = G_VALUE_INIT;
-
-  g_value_init (&row, GST_TYPE_ARRAY);
-  for (guint i = 0; i < n; i++) {
-    GValue value = G_VALUE_INIT;
-
-    g_value_init (&value, G_TYPE_DOUBLE);
-    g_value_set_double (&value, weight);
-    gst_value_array_append_and_take_value (&row, &value);
-  }
-  gst_value_array_append_and_take_value (array, &row);
-}
-
-static void
-set_rows (GstElement * element, guint width, guint height, gdouble weight)
-{
-  GValue array = G_VALUE_INIT;
-
-  g_value_init (&array, GST_TYPE_ARRAY);
-  for (guint y = 0; y < height; y++)
-    take_row (&array, width, weight);
-  g_object_set_property (G_OBJECT (element), "kernel", &array);
-  g_value_unset (&array);
-}
-
-static void
-assert_refused (GstBus * bus, const gchar * part)
-{
-  assert_message (bus, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR,
-      GST_LIBRARY_ERROR_SETTINGS, part);
-}
-
-GST_START_TEST (test_kernel_refused)
-{
-  static const struct
-  {
-    const gchar *name, *text, *part;
-  } cases[] = {
-    {"kernel", "<>", "kernel keeps its value: the array of rows is empty"},
-    {"kernel", "<<>>", "row 1: a row is empty"},
-    {"kernel", "<<1,2>,<3>>", "row 2 has 1 column "},
-    {"kernel", "<1,2,1>", "row 1 is not an array"},
-    {"kernel", "<<1,2>,3>", "row 2 is not an array"},
-    {"kernel", "<<1,2>,<3,many>>", "row 2, column 2 is not a number"},
-    {"kernel", "<<1,true>>", "row 1, column 2 is not a number"},
-    {"kernel", "<<1,2>,<3,(double)inf>>", "row 2, column 2"},
-    {"kernel", "<<(double)nan,2>>", "row 1, column 1"},
-    {"kernel", "<<1,1000001>>", "row 1, column 2"},
-    {"kernel", "<<<1>,<2>>,<<3>>>", "matrix 2: 1 row where the first one has "
-          "2"},
-    {"kernel", "<<<1,2>>,<<3>>>", "matrix 2: row 1 has 1 column where"},
-    {"kernel", "<<<1>,<2>>,3>", "matrix 2: not an array of rows"},
-    {"kernel", "<<<1>,<2>>,<3,4>>", "matrix 2: row 1 is not an array"},
-    {"kernel", "<<<1>,<2>>,<>>", "matrix 2: the array of rows is empty"},
-    {"kernel", "<<<1>>,<<2000000>>>",
-        "matrix 2: the weight in row 1, column 1"},
-    {"kernel-x", "<>", "kernel-x keeps its value"},
-    {"kernel-x", "<1,x>", "column 2 is not a number"},
-    {"kernel-y", "<<1>>", "not a number"},
-    {"kernel-t", "<1,x>", "kernel-t keeps its value: row 1, column 2 is not a "
-          "number"},
-    {"kernel-t", "<1,(double)inf>", "not a finite number"},
-    {"kernel-t", "<<1>>", "not a number"},
-    {"kernel-location", "/nonexistent/kernel.txt", "/nonexistent/kernel.txt"},
-    {"kernel-location", "/dev/zero", "regular file"},
-  };
-  GstHarness *h = gst_harness_new ("videoconvolve");
-  GstBus *bus = bus_of (h);
-
-  set (h->element, "kernel-x", "<7,8>");
-  set (h->element, "kernel-y", "<9>");
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    /* Where a value is unset, an empty one changes nothing: see presets. */
-    if (i == 0)
-      set (h->element, "kernel", "<<7,8>>");
-    if (g_str_has_prefix (cases[i].name, "kernel-x")) {
-      set (h->element, "kernel-x", "<7,8>");
-      set (h->element, "kernel-y", "<9>");
-    }
-    set (h->element, cases[i].name, cases[i].text);
-    assert_refused (bus, cases[i].part);
-    if (g_str_has_prefix (cases[i].name, "kernel-"))
-      assert_value (h->element, "kernel-x", "< (double)7, (double)8 >");
-    else
-      assert_value (h->element, "kernel",
-          "< (array)< (double)7, (double)8 > >");
-  }
-  bus_done (h, bus);
-  gst_harness_teardown (h);
-}
-
-GST_END_TEST;
-
-/* Whatever an application puts in the array; the text names it and is short. */
-GST_START_TEST (test_strange_values_refused)
-{
-  static const gchar *const names[] = { "kernel-x", "rois" };
-  GType types[] = { GST_TYPE_STRUCTURE, GST_TYPE_CAPS, GST_TYPE_LIST,
-    GST_TYPE_FRACTION_RANGE, G_TYPE_POINTER, G_TYPE_OBJECT, G_TYPE_STRING
-  };
-  GstHarness *h = gst_harness_new ("videoconvolve");
-  GstBus *bus = bus_of (h);
-
-  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
-    for (guint k = 0; k < G_N_ELEMENTS (names); k++) {
-      GValue row = G_VALUE_INIT, rows = G_VALUE_INIT;
-
-      g_value_init (&row, GST_TYPE_ARRAY);
-      g_value_init (&rows, GST_TYPE_ARRAY);
-      for (guint n = 0; n < 4; n++) {
-        GValue value = G_VALUE_INIT;
-
-        g_value_init (&value, types[i]);
-        gst_value_array_append_and_take_value (&row, &value);
-      }
-      gst_value_array_append_value (&rows, &row);
-      g_object_set_property (G_OBJECT (h->element), names[k],
-          k == 0 ? &row : &rows);
-      assert_refused (bus, types[i] == G_TYPE_STRING ? "NULL" :
-          g_type_name (types[i]));
-      g_value_unset (&row);
-      g_value_unset (&rows);
-    }
-  }
-  bus_done (h, bus);
-  gst_harness_teardown (h);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_long_text_refused)
-{
-  GstHarness *h = gst_harness_new ("videoconvolve");
-  GstBus *bus = bus_of (h);
-  gchar *word = g_strnfill (5000, 'x');
-  gchar *text = g_strdup_printf ("<1,%s>", word);
-  GstMessage *message;
-  GError *error;
-
-  set (h->element, "kernel-x", text);
-  message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
-  fail_unless (message != NULL);
-  gst_message_parse_warning (message, &error, NULL);
-  fail_unless (strstr (error->message, "xx...") != NULL);
-  fail_unless (strlen (error->message) < 200);
-  g_error_free (error);
-  gst_message_unref (message);
-  g_free (text);
-  g_free (word);
-  bus_done (h, bus);
-  gst_harness_teardown (h);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_kernel_sizes)
-{
-  static const struct
-  {
-    guint width, height;
-    gboolean ok;
-  } cases[] = {
-    {129, 129, TRUE}, {130, 129, FALSE}, {129, 130, FALSE}, {2049, 1, TRUE},
-    {1, 2049, TRUE}, {2050, 1, FALSE}, {1, 2050, FALSE}, {3000, 3000, FALSE},
-    {130, 2, FALSE},
-  };
-  GstHarness *h = gst_harness_new ("videoconvolve");
-  GstBus *bus = bus_of (h);
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    set_rows (h->element, cases[i].width, cases[i].height, 1);
-    if (cases[i].ok)
-      assert_no_message (bus, GST_MESSAGE_WARNING);
-    else
-      assert_refused (bus, "kernel keeps its value");
-  }
-  set_rows (h->element, 1, 1, NAN);
-  assert_refused (bus, "row 1, column 1");
-  set_rows (h->element, 1, 1, -INFINITY);
-  assert_refused (bus, "row 1, column 1");
-  bus_done (h, bus);
-  gst_harness_teardown (h);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_kernel_location)
-{
-  gchar *dir = g_dir_make_tmp ("videoconvolve-XXXXXX", NULL);
-  gchar *path = g_build_filename (dir, "kernel.txt", NULL);
-  GstHarness *h = gst_harness_new ("videoconvolve");
-  GstBus *bus = bus_of (h);
-
-  fail_unless (g_file_set_contents (path, "# shift\n0 0 1\n", -1, NULL));
-  set (h->element, "kernel-location", path);
-  assert_value (h->element, "filter", "custom");
-  assert_value (h->element, "kernel",
-      "< (array)< (double)0, (double)0, (double)1 > >");
-
-  /* A bad file: the weights and the name of the good one stay. */
-  fail_unless (g_file_set_contents (path, "1 2\n3\n", -1, NULL));
-  set (h->element, "kernel-location", path);
-  assert_refused (bus, "line 2");
-  assert_value (h->element, "kernel",
-      "< (array)< (double)0, (double)0, (double)1 > >");
-
-  set (h->element, "kernel", "<<1>>");
-  g_object_set (h->element, "kernel-location", NULL, NULL);
-  assert_value (h->element, "kernel", "< (array)< (double)1 > >");
-  g_remove (path);
-  g_rmdir (dir);
-  g_free (path);
-  g_free (dir);
-  bus_done (h, bus);
-  gst_harness_teardown (h);
-}
-
-GST_END_TEST;
-
-/* What was refused before there was a bus is said at start. */
-GST_START_TEST (test_refused_before_start)
-{
-  GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
-  GstBus *bus = gst_bus_new ();
-
-  set (element, "kernel", "<<1,2>,<3>>");
-  set (element, "kernel-x", "<x>");
-  gst_element_set_bus (element, bus);
-  assert_no_message (bus, GST_MESSAGE_WARNING);
-  gst_element_set_state (element, GST_STATE_PAUSED);
-  assert_refused (bus, "row 2 has 1 column ");
-  assert_refused (bus, "kernel-x keeps its value");
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_element_set_bus (element, NULL);
-  gst_bus_set_flushing (bus, TRUE);
-  gst_object_unref (bus);
-  gst_object_unref (element);
-}
-
-GST_END_TEST;
-
 /* ---- single values ---- */
 
 /* GObject itself refuses what is outside of a range, and says so. */
@@ -418,7 +92,7 @@ GST_START_TEST (test_every_property)
     fail_unless (spec->flags & (ready ? GST_PARAM_MUTABLE_READY :
             GST_PARAM_MUTABLE_PLAYING));
     if (cases[i].text != NULL) {
-      set (element, cases[i].name, cases[i].text);
+      set_text (element, cases[i].name, cases[i].text);
       assert_value (element, cases[i].name, cases[i].text);
     }
   }
@@ -438,30 +112,30 @@ GST_START_TEST (test_frames)
   GstBus *bus = gst_bus_new ();
 
   gst_element_set_bus (element, bus);
-  set (element, "kernel-t", "<1,2,1>");
+  set_text (element, "kernel-t", "<1,2,1>");
   assert_value (element, "filter", "gaussian");
   assert_value (element, "kernel-t", "< (double)1, (double)2, (double)1 >");
-  set (element, "kernel", "<<7,8>>");
+  set_text (element, "kernel", "<<7,8>>");
   assert_value (element, "kernel-t", "< (double)1, (double)2, (double)1 >");
-  set (element, "kernel", "<<<1,2>>,<<3,4>>>");
+  set_text (element, "kernel", "<<<1,2>>,<<3,4>>>");
   assert_value (element, "kernel", "< (array)< (array)< (double)1, (double)2 > "
       ">, (array)< (array)< (double)3, (double)4 > > >");
   assert_value (element, "kernel-t", "<  >");
-  set (element, "kernel-t", "<5,6>");
+  set_text (element, "kernel-t", "<5,6>");
   assert_value (element, "kernel", "<  >");
   assert_value (element, "kernel-t", "< (double)5, (double)6 >");
-  set (element, "kernel-t", "<>");
+  set_text (element, "kernel-t", "<>");
   assert_value (element, "kernel-t", "<  >");
   assert_no_message (bus, GST_MESSAGE_WARNING);
 
   for (guint i = 1; i < 130; i++)
     g_string_append (many, ",1");
   g_string_append_c (many, '>');
-  set (element, "kernel-t", many->str);
+  set_text (element, "kernel-t", many->str);
   assert_refused (bus, "130 frames are too many: at most 129");
   g_string_truncate (many, many->len - 3);
   g_string_append_c (many, '>');
-  set (element, "kernel-t", many->str);
+  set_text (element, "kernel-t", many->str);
   assert_no_message (bus, GST_MESSAGE_WARNING);
   g_string_free (many, TRUE);
   gst_element_set_bus (element, NULL);
@@ -489,11 +163,11 @@ GST_START_TEST (test_plan_error)
   gst_bus_set_flushing (bus, FALSE);
 
   /* Repaired, it works; and while it runs a bad combination changes nothing. */
-  set (h->element, "filter", "box");
+  set_text (h->element, "filter", "box");
   gst_harness_set_src_caps_str (h, GREY_CAPS);
   assert_filled (filter_one (h, filled_buffer (32, 9, 1)), 9);
   assert_no_message (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
-  set (h->element, "filter", "disk");
+  set_text (h->element, "filter", "disk");
   assert_filled (filter_one (h, filled_buffer (32, 9, 2)), 9);
   assert_message (bus, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR,
       GST_LIBRARY_ERROR_SETTINGS, "method");
@@ -514,13 +188,13 @@ GST_START_TEST (test_backend_cannot_be_had)
   GstStateChangeReturn ret;
 
   gst_element_set_bus (element, bus);
-  set (element, "backend", "cuda");
+  set_text (element, "backend", "cuda");
   ret = gst_element_set_state (element, GST_STATE_PAUSED);
   if (ret == GST_STATE_CHANGE_FAILURE)
     assert_message (bus, GST_MESSAGE_ERROR, GST_RESOURCE_ERROR,
         GST_RESOURCE_ERROR_NOT_FOUND, "backend=cuda cannot be had");
   gst_element_set_state (element, GST_STATE_NULL);
-  set (element, "backend", "auto");
+  set_text (element, "backend", "auto");
   fail_unless (gst_element_set_state (element, GST_STATE_PAUSED)
       != GST_STATE_CHANGE_FAILURE);
   gst_element_set_state (element, GST_STATE_NULL);
@@ -582,8 +256,8 @@ GST_START_TEST (test_order_of_properties)
   guint n;
   GParamSpec **specs;
 
-  set (from, "kernel-x", "<1,2>");
-  set (from, "filter", "sobel");
+  set_text (from, "kernel-x", "<1,2>");
+  set_text (from, "filter", "sobel");
   specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (from), &n);
   for (guint i = 0; i < n; i++) {
     GValue value = G_VALUE_INIT;
@@ -616,12 +290,12 @@ GST_START_TEST (test_preset_replaces_weights)
   GstPreset *preset = GST_PRESET (h->element);
   GstBus *bus = bus_of (h);
 
-  set (row, "kernel-x", "<1,2>");
+  set_text (row, "kernel-x", "<1,2>");
   fail_unless (gst_preset_save_preset (GST_PRESET (row), "test row"));
   fail_unless (gst_preset_save_preset (GST_PRESET (blur), "test blur"));
 
-  set (h->element, "kernel-y", "<3,4>");
-  set (h->element, "kernel-x", "<5>");
+  set_text (h->element, "kernel-y", "<3,4>");
+  set_text (h->element, "kernel-x", "<5>");
   fail_unless (gst_preset_load_preset (preset, "test row"));
   assert_value (h->element, "kernel-x", "< (double)1, (double)2 >");
   assert_value (h->element, "kernel-y", "<  >");
@@ -629,7 +303,7 @@ GST_START_TEST (test_preset_replaces_weights)
   fail_if (gst_preset_load_preset (preset, "test none"));
   assert_value (h->element, "filter", "gaussian");
   assert_value (h->element, "kernel-x", "< (double)1, (double)2 >");
-  set (h->element, "kernel", "<<6>>");
+  set_text (h->element, "kernel", "<<6>>");
   fail_unless (gst_preset_load_preset (preset, "test row"));
   assert_value (h->element, "kernel", "<  >");
   assert_no_message (bus, GST_MESSAGE_WARNING);
@@ -682,7 +356,7 @@ GST_START_TEST (test_plan_and_stats)
   assert_filled (filter_one (h, filled_buffer (32, 9, 3)), 9);
   fail_unless_equals_uint64 (stat_of (h->element, "frames"), 4);
 
-  set (h->element, "filter", "identity");
+  set_text (h->element, "filter", "identity");
   assert_filled (filter_one (h, filled_buffer (32, 9, 4)), 9);
   g_object_get (h->element, "plan", &plan, NULL);
   fail_unless_equals_string (plan, "passthrough");
@@ -723,14 +397,6 @@ values_suite (void)
   TCase *tc = tcase_create ("values");
 
   suite_add_tcase (s, tc);
-  tcase_add_test (tc, test_kernel_forms);
-  tcase_add_test (tc, test_kernels_replace_each_other);
-  tcase_add_test (tc, test_kernel_refused);
-  tcase_add_test (tc, test_strange_values_refused);
-  tcase_add_test (tc, test_long_text_refused);
-  tcase_add_test (tc, test_kernel_sizes);
-  tcase_add_test (tc, test_kernel_location);
-  tcase_add_test (tc, test_refused_before_start);
   tcase_add_test (tc, test_out_of_range);
   tcase_add_test (tc, test_every_property);
   tcase_add_test (tc, test_plan_error);

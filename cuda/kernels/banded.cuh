@@ -452,7 +452,7 @@ step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk,
   using T = Tile<N, R>;
   constexpr int pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
   constexpr int newest = T::odd ? T::blocks - 2 : 2 * PHASE;
-  int g = lane / 4, t = lane % 4;
+  int t = lane % 4;
   uint32_t from = stages.at () + offset;
 
   barrier_wait (stages.full (), stages.turn);
@@ -567,9 +567,11 @@ filter_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_
   }
 }
 
-template <int R, int WARPS, bool PLAIN>
+/* All pictures of a launch: feed (n, picture, block, stages, landed turns) is what the loading warp does, filter (n,
+ * picture, block, stages, warp) what the others do; n is the number of components, as a type. */
+template <int WARPS, class Feed, class Filter>
 __device__ __forceinline__ void
-filter_all (const ConvolveLaunch &l)
+part_work (const ConvolveLaunch &l, Feed feed, Filter filter)
 {
   /* Through a shuffle, so that the compiler knows that a warp agrees on it. */
   int warp = __shfl_sync (~0u, threadIdx.x / 32, 0);
@@ -581,13 +583,23 @@ filter_all (const ConvolveLaunch &l)
   __syncthreads ();
   if (warp == WARPS)
     for (uint32_t i = 0; i < l.n_pictures; i++)
-      with_count (l.picture[i].n_components, [&] (auto n) {
-        feed_picture<decltype (n)::value, R, WARPS> (l, l.picture[i], block, stages, landed_turns);
-      });
+      with_count (l.picture[i].n_components, [&] (auto n) { feed (n, l.picture[i], block, stages, landed_turns); });
   else
     for (uint32_t i = 0; i < l.n_pictures; i++)
-      with_count (l.picture[i].n_components, [&] (auto n) {
-        filter_picture<decltype (n)::value, R, WARPS, PLAIN> (l, l.picture[i], block, stages, warp);
+      with_count (l.picture[i].n_components, [&] (auto n) { filter (n, l.picture[i], block, stages, warp); });
+}
+
+template <int R, int WARPS, bool PLAIN>
+__device__ __forceinline__ void
+filter_all (const ConvolveLaunch &l)
+{
+  part_work<WARPS> (
+      l,
+      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, uint32_t &landed_turns) {
+        feed_picture<decltype (n)::value, R, WARPS> (l, p, block, stages, landed_turns);
+      },
+      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp) {
+        filter_picture<decltype (n)::value, R, WARPS, PLAIN> (l, p, block, stages, warp);
       });
 }
 

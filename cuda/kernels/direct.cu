@@ -241,22 +241,13 @@ template <int R, int WARPS>
 __device__ __forceinline__ void
 direct_all (const ConvolveLaunch &l)
 {
-  int warp = __shfl_sync (~0u, threadIdx.x / 32, 0);
-  uint32_t block = blockIdx.x, landed_turns = 0;
-  Stages stages = {l};
-
-  if (threadIdx.x == 0)
-    init_stages (l, WARPS);
-  __syncthreads ();
-  if (warp == WARPS)
-    for (uint32_t i = 0; i < l.n_pictures; i++)
-      with_count (l.picture[i].n_components, [&] (auto n) {
-        feed_direct<decltype (n)::value, R, WARPS> (l, l.picture[i], block, stages, landed_turns);
-      });
-  else
-    for (uint32_t i = 0; i < l.n_pictures; i++)
-      with_count (l.picture[i].n_components, [&] (auto n) {
-        filter_direct<decltype (n)::value, R, WARPS> (l, l.picture[i], block, stages, warp);
+  part_work<WARPS> (
+      l,
+      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, uint32_t &landed_turns) {
+        feed_direct<decltype (n)::value, R, WARPS> (l, p, block, stages, landed_turns);
+      },
+      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp) {
+        filter_direct<decltype (n)::value, R, WARPS> (l, p, block, stages, warp);
       });
 }
 

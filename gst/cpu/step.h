@@ -61,6 +61,7 @@ typedef struct {
 } CpuCut;
 
 typedef struct _CpuStep CpuStep;
+typedef struct _CpuPyramid CpuPyramid;   /* pyramid.h */
 
 struct _CpuStep {
   const ConvolvePass *pass;
@@ -90,6 +91,8 @@ struct _CpuStep {
   gboolean add_terms;           /* the sums of all terms are one sum */
   gboolean fused;               /* sums go to the picture at once, with no row of results between */
   gboolean wants_input;
+  gboolean diffuses;            /* the only term is not summed, see CpuKernels.diffuse */
+  CpuPyramid *pyramid;          /* in place of all terms; n_levels then counts its phases */
   CpuJoin join;
   CpuSink sink;
   void *patterns;

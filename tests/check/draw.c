@@ -134,6 +134,26 @@ draw_lengths (Random * random, gboolean large, ConvolveSettings * s)
     s->sigma = MIN (s->sigma, 4);
 }
 
+static void
+draw_stencil (Random * random, ConvolveSettings * s)
+{
+  s->levels = 1 + random_below (random, 6);
+  if (random_one_in (random, 3))
+    s->threshold = random_between (random, -1, 0.2);
+  else if (random_one_in (random, 6))
+    s->threshold = 0;
+  if (s->filter == CONVOLVE_FILTER_DIFFUSE)
+    s->amount = random_between (random, -0.2, 1.5);
+  if (!random_one_in (random, 3)) {
+    gdouble gains[8];
+    guint n = 1 + random_below (random, G_N_ELEMENTS (gains));
+
+    for (guint i = 0; i < n; i++)
+      gains[i] = draw_weight (random);
+    s->detail_gains = convolve_matrix_new (n, 1, gains);
+  }
+}
+
 static ConvolveMethod
 draw_method (Random * random, const ConvolveSettings * s)
 {
@@ -179,6 +199,11 @@ draw_settings (Random * random, gint width, gint height, ConvolveSettings * s)
   if (random_one_in (random, 4))
     s->iterations = 2 + random_below (random, large ? 1 : 2);
   s->method = draw_method (random, s);
+  if (s->filter == CONVOLVE_FILTER_DETAIL
+      || s->filter == CONVOLVE_FILTER_DIFFUSE) {
+    draw_stencil (random, s);
+    s->method = CONVOLVE_METHOD_AUTO;
+  }
 }
 
 /* ---- alpha ---- */

@@ -184,7 +184,8 @@ describe_settings (const ConvolveSettings * s)
 {
   static const gchar *const borders[] =
       { "replicate", "reflect", "mirror", "wrap", "constant" };
-  static const gchar *const methods[] = { "auto", "direct", "separable" };
+  static const gchar *const methods[] =
+      { "auto", "direct", "separable", "lowrank", "pyramid" };
   static const gchar *const alphas[] = { "auto", "straight", "weighted" };
   GString *text = g_string_new (NULL);
 
@@ -200,5 +201,7 @@ describe_settings (const ConvolveSettings * s)
   append_matrix (text, "kernel", s->kernel);
   append_matrix (text, "kernel-x", s->kernel_x);
   append_matrix (text, "kernel-y", s->kernel_y);
+  g_string_append_printf (text, " levels=%d", s->levels);
+  append_matrix (text, "detail-gains", s->detail_gains);
   return g_string_free (text, FALSE);
 }

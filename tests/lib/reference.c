@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "refstencils.h"
+
 /* A picture of one component: a frame's or a field's. */
 typedef struct
 {
@@ -174,7 +176,7 @@ apply_terms (const Work * work, const Grid * in, gdouble edge)
 static void
 apply_unsharp (Work * work, const Grid * in, Grid * blurred, gdouble * other)
 {
-  gdouble limit = work->settings->threshold * work->nominal;
+  gdouble limit = fmax (work->settings->threshold, 0) * work->nominal;
   gdouble amount = work->settings->amount;
 
   for (gsize i = 0; i < grid_size (in); i++) {
@@ -221,6 +223,26 @@ apply_weighted (Work * work, const Grid * in, gdouble edge, const Grid * a,
   return sum;
 }
 
+/* in is relative to zero. */
+static Grid
+apply_stencil (const Work * work, const Grid * in, gdouble edge)
+{
+  const ConvolveSettings *s = work->settings;
+  Grid out = grid_new (in->w, in->h);
+  gdouble threshold = s->threshold;
+
+  if (threshold < 0)
+    threshold = work->filter->combine == REF_DIFFUSE ? 0.04 : 0;
+  threshold *= work->nominal;
+  if (work->filter->combine == REF_DIFFUSE)
+    ref_diffuse (in->v, in->w, in->h, s->border, edge, s->amount, threshold,
+        out.v);
+  else
+    ref_detail (in->v, in->w, in->h, s->border, edge, work->filter->levels,
+        work->filter->gain, threshold, out.v);
+  return out;
+}
+
 /* cur becomes the next iteration's input. a NULL: straight. */
 static void
 iterate (Work * work, Grid * cur, const Grid * a, gdouble a_edge,
@@ -233,7 +255,9 @@ iterate (Work * work, Grid * cur, const Grid * a, gdouble a_edge,
 
   for (gsize i = 0; i < n; i++)
     relative.v[i] = cur->v[i] - work->zero;
-  if (a != NULL)
+  if (work->filter->n_terms == 0)
+    out = apply_stencil (work, &relative, edge);
+  else if (a != NULL)
     out = apply_weighted (work, &relative, edge, a, a_edge, doubtful);
   else
     out = apply_terms (work, &relative, edge);

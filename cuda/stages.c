@@ -4,7 +4,9 @@
  * each stage computes.
  *
  * Scratch pictures: 0 holds what the iteration filters, 1 what lies between
- * rows and columns and then the iteration's result, 2 and 3 the terms. */
+ * rows and columns and then the iteration's result, 2 and 3 the terms (those of
+ * longer sums by turns, each added to the one before). Behind them the levels
+ * of a pyramid. */
 #include "config.h"
 
 #include "program.h"
@@ -90,7 +92,7 @@ init_terms (CudaStaged * staged, const ConvolveOperation * operation,
 
   staged->base.combine = operation->combine;
   staged->base.amount = operation->amount;
-  staged->n_pictures = PICTURE_TERM + operation->n_terms;
+  staged->n_pictures = PICTURE_TERM + MIN (operation->n_terms, 2);
   for (guint t = 0; t < operation->n_terms; t++) {
     const ConvolveTerm *term = &operation->term[t];
 
@@ -100,6 +102,36 @@ init_terms (CudaStaged * staged, const ConvolveOperation * operation,
       staged->weights[t][0] = append_weights (weights, term->x, wide);
       staged->weights[t][1] = append_weights (weights, term->y, wide);
     }
+  }
+}
+
+static gsize
+picture_bytes (gint width, gint height, guint values, gboolean wide)
+{
+  return ((gsize) width * height * values * (wide ? 2 : 1) * sizeof (float)
+      + 255) / 256 * 256;
+}
+
+/* Each level is half as wide and high as the one before. */
+static void
+init_levels (CudaStaged * staged, const ConvolvePass * pass)
+{
+  gint width = pass->width, height = pass->height;
+
+  staged->n_pictures = PICTURE_TERM + 1;        /* the picture's corrections */
+  for (guint l = 0; l <= pass->n_levels; l++) {
+    gsize bytes = picture_bytes (width, height, pass->layout.n_components,
+        staged->base.wide);
+
+    staged->level[l].width = width;
+    staged->level[l].height = height;
+    if (l > 0) {
+      staged->level[l].at = staged->pyramid_bytes;
+      staged->level[l].correction = staged->level[l].at + bytes;
+      staged->pyramid_bytes += 2 * bytes;
+    }
+    width = (width + 1) / 2;
+    height = (height + 1) / 2;
   }
 }
 
@@ -126,8 +158,9 @@ staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
   staged->n_pictures = 1;
   if (p->operation != NULL)
     init_terms (staged, p->operation, weights);
-  staged->picture_bytes = ((gsize) p->width * p->height * values
-      * (base->wide ? 2 : 1) * sizeof (float) + 255) / 256 * 256;
+  staged->picture_bytes = picture_bytes (p->width, p->height, values, wide);
+  if (p->operation != NULL && p->operation->combine == CONVOLVE_COMBINE_DETAIL)
+    init_levels (staged, p);
 }
 
 /* Alpha of the pass's own grid is filtered with the colours. That of another
@@ -163,7 +196,7 @@ cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
 gsize
 cuda_staged_scratch_bytes (const CudaStaged * staged)
 {
-  return staged->picture_bytes * staged->n_pictures
+  return staged->picture_bytes * staged->n_pictures + staged->pyramid_bytes
       + (staged->alpha != NULL ? cuda_staged_scratch_bytes (staged->alpha) : 0);
 }
 
@@ -178,6 +211,7 @@ struct _Run
   const ConvolvePass *pass;
   ConvolveStage placed;         /* the base, with the frame's addresses */
   CUdeviceptr picture[CUDA_MAX_SCRATCH];
+  CUdeviceptr pyramid;
   Run *alpha;                   /* that of staged->alpha, or NULL */
 };
 
@@ -195,6 +229,12 @@ launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
         CUDA_VARIANT_stage_matrix_wide},
     [CONVOLVE_STAGE_FINISH] = {CUDA_VARIANT_stage_finish,
         CUDA_VARIANT_stage_finish_wide},
+    [CONVOLVE_STAGE_DIFFUSE] = {CUDA_VARIANT_stage_diffuse,
+        CUDA_VARIANT_stage_diffuse_wide},
+    [CONVOLVE_STAGE_REDUCE] = {CUDA_VARIANT_stage_reduce,
+        CUDA_VARIANT_stage_reduce_wide},
+    [CONVOLVE_STAGE_CORRECT] = {CUDA_VARIANT_stage_correct,
+        CUDA_VARIANT_stage_correct_wide},
   };
   CudaDevice *device = cuda_program_device (run->program);
   const ConvolveLaunchPicture *p = &stage->picture;
@@ -224,16 +264,24 @@ set_matrix (ConvolveStage * stage, const ConvolveMatrix * matrix)
   stage->ay = matrix->anchor_y;
 }
 
+/* Where the sum of the terms 0 .. t is, or term t of two. */
+static CUdeviceptr
+term_picture (const Run * run, guint t)
+{
+  return run->picture[PICTURE_TERM + t % 2];
+}
+
 static gboolean
 run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
 {
   ConvolveStage stage = run->placed;
+  gboolean many = run->pass->operation->n_terms > 2;
 
   stage.in = run->picture[PICTURE_BEFORE];
   stage.weights = weights_at (run, run->staged->weights[t][0]);
   if (term->matrix != NULL) {
     stage.op = CONVOLVE_STAGE_MATRIX;
-    stage.out = run->picture[PICTURE_TERM + t];
+    stage.out = term_picture (run, t);
     set_matrix (&stage, term->matrix);
     return launch_stage (run, &stage, error);
   }
@@ -244,11 +292,97 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
     return FALSE;
   stage.op = CONVOLVE_STAGE_COLUMNS;
   stage.in = stage.out;
-  stage.out = run->picture[PICTURE_TERM + t];
+  stage.out = term_picture (run, t);
+  if (many && t > 0)
+    stage.second = term_picture (run, t - 1);
   stage.weights = weights_at (run, run->staged->weights[t][1]);
   stage.sum = convolve_matrix_sum (term->x);
   set_matrix (&stage, term->y);
   return launch_stage (run, &stage, error);
+}
+
+static gboolean
+run_diffuse (const Run * run, GError ** error)
+{
+  ConvolveStage stage = run->placed;
+
+  stage.op = CONVOLVE_STAGE_DIFFUSE;
+  stage.in = run->picture[PICTURE_BEFORE];
+  stage.out = run->picture[PICTURE_TERM];
+  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
+    stage.threshold[c] = stage.threshold[c] > 0 ? 1 / stage.threshold[c] : 0;
+  return launch_stage (run, &stage, error);
+}
+
+static CUdeviceptr
+level_picture (const Run * run, guint l)
+{
+  return l == 0 ? run->picture[PICTURE_BEFORE] :
+      run->pyramid + run->staged->level[l].at;
+}
+
+static CUdeviceptr
+level_correction (const Run * run, guint l)
+{
+  return l == 0 ? run->picture[PICTURE_TERM] :
+      run->pyramid + run->staged->level[l].correction;
+}
+
+/* A stage that makes a picture of level l from one of level other. */
+static void
+set_levels (const Run * run, ConvolveStage * stage, guint l, guint other)
+{
+  stage->picture.width = run->staged->level[l].width;
+  stage->picture.height = stage->picture.row_end = run->staged->level[l].height;
+  stage->other_width = run->staged->level[other].width;
+  stage->other_height = run->staged->level[other].height;
+}
+
+static gboolean
+run_pyramid (const Run * run, GError ** error)
+{
+  guint n = run->pass->n_levels;
+
+  for (guint l = 1; l <= n; l++) {
+    ConvolveStage stage = run->placed;
+
+    stage.op = CONVOLVE_STAGE_REDUCE;
+    set_levels (run, &stage, l, l - 1);
+    stage.in = level_picture (run, l - 1);
+    stage.out = level_picture (run, l);
+    if (!launch_stage (run, &stage, error))
+      return FALSE;
+  }
+  for (guint l = n; l-- > 0;) {
+    ConvolveStage stage = run->placed;
+
+    stage.op = CONVOLVE_STAGE_CORRECT;
+    set_levels (run, &stage, l, l + 1);
+    stage.amount = run->pass->operation->level[l];
+    stage.in = level_picture (run, l);
+    stage.before = level_picture (run, l + 1);
+    stage.second = l + 1 < n ? level_correction (run, l + 1) : 0;
+    stage.out = level_correction (run, l);
+    if (!launch_stage (run, &stage, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* What an operation's combination is made of. */
+static gboolean
+run_parts (const Run * run, GError ** error)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+
+  if (operation->combine == CONVOLVE_COMBINE_DIFFUSE)
+    return run_diffuse (run, error);
+  if (operation->combine == CONVOLVE_COMBINE_DETAIL)
+    return run_pyramid (run, error);
+  for (guint t = 0; t < operation->n_terms; t++)
+    if (!run_term (run, &operation->term[t], t, error))
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean
@@ -279,6 +413,14 @@ run_finish (const Run * run, gboolean last, GError ** error)
   if (operation != NULL) {
     stage.in = run->picture[PICTURE_TERM];
     stage.sum = operation->sum;
+    if (operation->n_terms > 2)
+      stage.in = term_picture (run, operation->n_terms - 1);
+    /* A picture of one pixel has no level: it is as it was. */
+    if (operation->combine == CONVOLVE_COMBINE_DETAIL
+        && run->pass->n_levels == 0) {
+      stage.combine = CONVOLVE_DO_SUM;
+      stage.in = stage.before;
+    }
     if (operation->n_terms == 2)
       stage.second = run->picture[PICTURE_TERM + 1];
   }
@@ -294,14 +436,12 @@ run_finish (const Run * run, gboolean last, GError ** error)
 static gboolean
 run_iteration (Run * run, gboolean last, GError ** error)
 {
-  const ConvolveOperation *operation = run->pass->operation;
   CUdeviceptr result = run->picture[PICTURE_BETWEEN];
 
   if (run->alpha != NULL && !last && !run_iteration (run->alpha, FALSE, error))
     return FALSE;
-  for (guint t = 0; operation != NULL && t < operation->n_terms; t++)
-    if (!run_term (run, &operation->term[t], t, error))
-      return FALSE;
+  if (run->pass->operation != NULL && !run_parts (run, error))
+    return FALSE;
   if (!run_finish (run, last, error))
     return FALSE;
   run->picture[PICTURE_BETWEEN] = run->picture[PICTURE_BEFORE];
@@ -320,6 +460,7 @@ run_init (Run * run, CudaProgram * program, const CudaStaged * staged,
   cuda_picture_place (&run->placed.picture, run->pass, in, out);
   for (guint i = 0; i < staged->n_pictures; i++)
     run->picture[i] = scratch + i * staged->picture_bytes;
+  run->pyramid = scratch + staged->n_pictures * staged->picture_bytes;
 }
 
 gboolean

@@ -142,7 +142,8 @@ operation_trim (ConvolveOperation * operation)
 /* ---- the figures of the whole ---- */
 
 /* A level's detail is a sample less a mean of samples; low-pass and E are
- * means. Level l reads 3 pixels of its own around, each 1 << l of the picture's. */
+ * means. Level l reads 3 pixels of its own around, each 1 << l of the
+ * picture's. */
 static void
 operation_measure_levels (ConvolveOperation * operation)
 {

@@ -115,11 +115,11 @@ typedef struct {
  *             row's weights. If there is a second, second is added: sums of more than two terms.
  *   DIFFUSE   out = in + amount x sum of f (in(q) - in) over the 4 neighbours q; f (d) = d / (1 + (d x
  *             threshold[c])^2), threshold being the inverse of the filter's. Never weighted; nor are the next two.
- *   REDUCE    out = sum over i, j = -2 .. 2 of c[i] c[j] in(2 x + i, 2 y + j), c = (1 4 6 4 1) / 16; in has other_width x
- *             other_height pixels
- *   CORRECT   out = E (second) + amount x soft (in - E (before)), soft (d) = d less what of it lies in -threshold[c]
- *             .. threshold[c]; second and before have other_width x other_height pixels. Along each axis E (p) is at 2 x:
- *             (p(x - 1) + 6 p(x) + p(x + 1)) / 8, at 2 x + 1: (p(x) + p(x + 1)) / 2. No second: 0. Outside with the
+ *   REDUCE    out = sum over i, j = -2 .. 2 of c[i] c[j] in(2 x + i, 2 y + j), c = (1 4 6 4 1) / 16; in has
+ *             other_width x other_height pixels
+ *   CORRECT   out = E (second) + amount x soft (in - E (before)), soft (d) = d less what of it lies in -threshold[c] ..
+ *             threshold[c]; second and before have other_width x other_height pixels. Along each axis E (p) is at 2 x
+ *             (p(x - 1) + 6 p(x) + p(x + 1)) / 8, at 2 x + 1 (p(x) + p(x + 1)) / 2. No second: 0. Outside with the
  *             constant border stand edge[c] for before, 0 for second.
  *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
  *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).

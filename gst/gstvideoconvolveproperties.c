@@ -134,7 +134,7 @@ static const Property properties[] = {
       SETTING (iterations), 1, 1024, NULL, CONTROLLED},
   {"levels", "Levels", "How many levels of detail, each twice as coarse as "
         "the one before", KIND_INT, SETTING (levels), 1, CONVOLVE_MAX_LEVELS,
-      NULL, CONTROLLED},
+      NULL, PLAYING},
   {"detail-gains", "Detail gains", "Gain of each level of detail from the "
         "finest on, as in <2,1.5,1>; the last is that of all coarser ones "
         "(empty: 2)", KIND_GAINS, SETTING (detail_gains), 0, 0, NULL, PLAYING},

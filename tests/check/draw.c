@@ -73,6 +73,28 @@ draw_matrix (Random * random, guint width, guint height)
   return convolve_matrix_new (width, height, w);
 }
 
+/* The sum of two products. */
+static ConvolveMatrix *
+draw_low_rank (Random * random)
+{
+  guint width = 5 + random_below (random, 5);
+  guint height = 5 + random_below (random, 5);
+  ConvolveMatrix *sum = draw_matrix (random, width, height);
+
+  for (guint i = 0; i < width * height; i++)
+    sum->weights[i] = 0;
+  for (guint n = 0; n < 2; n++) {
+    ConvolveMatrix *x = draw_matrix (random, width, 1);
+    ConvolveMatrix *y = draw_matrix (random, 1, height);
+
+    for (guint i = 0; i < width * height; i++)
+      sum->weights[i] += x->weights[i % width] * y->weights[i / width];
+    convolve_matrix_unref (x);
+    convolve_matrix_unref (y);
+  }
+  return sum;
+}
+
 /* Dividing by next to nothing would make weights that no user has. */
 static gboolean
 sum_is_small (const ConvolveMatrix * m)
@@ -86,7 +108,9 @@ draw_custom (Random * random, gint longest, ConvolveSettings * s)
 {
   guint kinds = random_below (random, 5);
 
-  if (kinds < 2) {
+  if (kinds < 2 && random_one_in (random, 2)) {
+    s->kernel = draw_low_rank (random);
+  } else if (kinds < 2) {
     s->kernel = draw_matrix (random, 1 + random_below (random, 7),
         1 + random_below (random, 7));
   } else {
@@ -167,7 +191,12 @@ draw_method (Random * random, const ConvolveSettings * s)
           || s->filter == CONVOLVE_FILTER_DOG
           || s->filter == CONVOLVE_FILTER_SOBEL
           || (s->filter == CONVOLVE_FILTER_CUSTOM && s->kernel == NULL))
-        return CONVOLVE_METHOD_SEPARABLE;
+        return random_one_in (random, 3) ? CONVOLVE_METHOD_LOWRANK :
+            CONVOLVE_METHOD_SEPARABLE;
+      /* No matrix that is drawn here has more than 7 of them. */
+      if (s->filter == CONVOLVE_FILTER_CUSTOM
+          && s->alpha_mode == CONVOLVE_ALPHA_STRAIGHT)
+        return CONVOLVE_METHOD_LOWRANK;
       /* fall through */
     default:
       return CONVOLVE_METHOD_AUTO;

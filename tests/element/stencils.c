@@ -34,7 +34,7 @@ GST_START_TEST (test_detail)
     check_launch ("videoconvolve filter=detail", all_caps[i], &settings, FALSE);
 
   settings.levels = 16;
-  set_gains (&settings, 3, (const gdouble[]) { 0, 2.5, -1});
+  set_gains (&settings, 3, (const gdouble[]) { 0, 2.5, -1 });
   settings.amount = 0.75;
   settings.threshold = 0.02;
   settings.border = CONVOLVE_BORDER_MIRROR;
@@ -55,7 +55,7 @@ GST_START_TEST (test_more_gains_than_levels)
   convolve_settings_init (&settings);
   settings.filter = CONVOLVE_FILTER_DETAIL;
   settings.levels = 2;
-  set_gains (&settings, 2, (const gdouble[]) { 1.5, 3});
+  set_gains (&settings, 2, (const gdouble[]) { 1.5, 3 });
   check_launch ("videoconvolve filter=detail levels=2 "
       "detail-gains=<1.5,3,100,100>", GREY, &settings, FALSE);
   convolve_settings_clear (&settings);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between filter.c, ellipse.c, method.c, operation.c and plan.c alone (and for their tests). */
+/* Between filter.c, compose.c, ellipse.c, method.c, operation.c and plan.c alone (and for their tests). */
 #pragma once
 
 #include "filter.h"
@@ -29,6 +29,10 @@ void convolve_term_clear (ConvolveTerm * term);
  * had. */
 gboolean convolve_operation_apply_method (ConvolveOperation * operation, const ConvolveSettings * settings,
     GError ** error);
+
+/* compose.c: makes one operation of all iterations, where that comes to the same. It has been measured, and has to be
+ * again if TRUE. */
+gboolean convolve_operation_compose (ConvolveOperation * operation, const ConvolveSettings * settings);
 
 /* The area of the part of [x0, x1] x [y0, y1] (0 <= x0 < x1, 0 <= y0 < y1) inside the ellipse of radii rx, ry around
  * the origin; to about 1e-12. */

@@ -229,6 +229,12 @@ convolve_operation_new (const ConvolveSettings * settings, guint w_sub,
     return NULL;
   operation_trim (operation);   /* what became 0 in a sum or a product */
   operation_measure (operation);
+  if (convolve_operation_compose (operation, settings)) {
+    operation->left = operation->right = 0;
+    operation->above = operation->below = 0;
+    operation_trim (operation);
+    operation_measure (operation);
+  }
   return g_steal_pointer (&operation);
 }
 

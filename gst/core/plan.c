@@ -206,6 +206,23 @@ component_action (const PlanContext * context, guint role,
   return CONVOLVE_ACTION_FILTER;
 }
 
+/* From gain and offset of one iteration to those of all: each passes on what the
+ * one before added. */
+static void
+component_compose (const ConvolveOperation * operation,
+    ConvolvePassComponent * component)
+{
+  gdouble factor = component->gain * operation->step_sum;
+  gdouble gain = 1, offset = 0;
+
+  for (guint i = 0; i < operation->composed; i++) {
+    gain *= component->gain;
+    offset = offset * factor + component->offset;
+  }
+  component->gain = gain;
+  component->offset = offset;
+}
+
 static void
 component_init (const PlanContext * context, const ConvolveComponent *
     component, const ConvolveOperation * operation, ConvolvePassComponent * to)
@@ -231,7 +248,10 @@ component_init (const PlanContext * context, const ConvolveComponent *
   if (component->role != CONVOLVE_ROLE_ALPHA)
     to->gain = settings->scale;
   to->offset = levels.zero + bias * levels.nominal
-      - to->gain * operation->sum * levels.zero;
+      - to->gain * (operation->composed > 0 ? operation->step_sum :
+      operation->sum) * levels.zero;
+  if (operation->composed > 0)
+    component_compose (operation, to);
 
   /* What gives back its input is a copy to every backend. */
   if (convolve_operation_is_identity (operation) && to->gain == 1
@@ -428,6 +448,8 @@ pass_init (const PlanContext * context, const ConvolveLayout * layout,
   pass->row_step = fields ? 2 : 1;
   pass->border = context->settings->border;
   pass->iterations = context->settings->iterations;
+  if (operation != NULL && operation->composed > 0)
+    pass->iterations = 1;
   if (operation != NULL)
     pass->n_levels = convolve_operation_levels (operation, pass->width,
         pass->height);
@@ -447,7 +469,7 @@ pass_init (const PlanContext * context, const ConvolveLayout * layout,
 }
 
 /* A sum of pairs is the matrix to the last bits; but where a divisor is made of
- * weights times alpha, 0 must be 0. */
+ * weights times alpha, 0 must be 0. And alpha changes between iterations. */
 static ConvolveOperation *
 make_operation (const PlanContext * context, const ConvolveLayout * layout,
     GError ** error)
@@ -456,17 +478,19 @@ make_operation (const PlanContext * context, const ConvolveLayout * layout,
   ConvolveOperation *operation = convolve_operation_new (&settings,
       layout->w_sub, layout->h_sub, error);
 
-  if (operation == NULL || !operation->split
+  if (operation == NULL || (!operation->split && operation->composed == 0)
       || !wants_weighted (context, operation))
     return operation;
+  settings.iterations = 1;
+  if (operation->split)
+    settings.method = CONVOLVE_METHOD_DIRECT;
   convolve_operation_free (operation);
-  if (settings.method == CONVOLVE_METHOD_LOWRANK) {
+  if (context->settings->method == CONVOLVE_METHOD_LOWRANK) {
     g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
         "method=lowrank cannot be had where colors are weighted by alpha: "
         "choose method=auto or alpha-mode=straight");
     return NULL;
   }
-  settings.method = CONVOLVE_METHOD_DIRECT;
   return convolve_operation_new (&settings, layout->w_sub, layout->h_sub,
       error);
 }

@@ -206,8 +206,8 @@ component_action (const PlanContext * context, guint role,
   return CONVOLVE_ACTION_FILTER;
 }
 
-/* From gain and offset of one iteration to those of all: each passes on what the
- * one before added. */
+/* From gain and offset of one iteration to those of all: each passes on what
+ * the one before added. */
 static void
 component_compose (const ConvolveOperation * operation,
     ConvolvePassComponent * component)

@@ -197,7 +197,7 @@ test_compose (void)
   convolve_settings_clear (&settings);
 }
 
-/* What scale and bias come to in three iterations: limited luma's zero is 16. */
+/* What scale and bias come to in three iterations: luma's zero is 16. */
 static void
 test_compose_numbers (void)
 {
@@ -291,7 +291,7 @@ test_gains (void)
   convolve_settings_clear (&settings);
 }
 
-/* 4:2:0 chroma has no finest level, and levels that add nothing are not made. */
+/* 4:2:0 chroma has no finest level; levels that add nothing are not made. */
 static void
 test_unneeded_levels (void)
 {

@@ -23,12 +23,8 @@ backend_process (ConvolveProgram * program, const ConvolveFrame * in,
     const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
     GError ** error)
 {
-  if (regions != NULL) {
-    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
-        "the CUDA backend filters whole frames");
-    return FALSE;
-  }
-  return cuda_program_process ((CudaProgram *) program, in, out, job, error);
+  return cuda_program_process ((CudaProgram *) program, in, out, regions, job,
+      error);
 }
 
 /* FALSE with its error if the job failed when its slot was used again. */

@@ -112,6 +112,7 @@ read_properties (CudaDevice * device, GError ** error)
           CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->id))
     return FALSE;
   device->n_multiprocessors = MAX (n, 1);
+  device->compute_capability = 10 * major + minor;
   device->name = g_strdup_printf ("CUDA, %s, compute capability %d.%d", name,
       major, minor);
   return TRUE;

@@ -24,6 +24,14 @@ typedef struct {
   guint8 route, samples, terms, taps;
 } CudaVariant;
 
+/* Of the routes that cuda/banded.c serves. */
+static inline gboolean
+cuda_variant_is_banded (const CudaVariant * variant)
+{
+  return variant->route == CONVOLVE_ROUTE_BANDED || variant->route == CONVOLVE_ROUTE_PLAIN
+      || variant->route == CONVOLVE_ROUTE_DIRECT;
+}
+
 /* All variants, in the order of variants.h; *n is their number. */
 const CudaVariant *cuda_variant_list (guint * n);
 
@@ -44,6 +52,7 @@ typedef struct {
   CUfunction function[CUDA_N_VARIANTS];
   guint shared_bytes[CUDA_N_VARIANTS];  /* dynamic shared memory that a block of the variant may have */
   guint n_multiprocessors;
+  guint compute_capability;     /* 10 x major + minor */
   guint frames_in_flight, bands;        /* as in ConvolveOpenOptions */
   GPtrArray *programs;          /* CudaProgram: those that live; not owned */
   CudaCopier copier;

@@ -40,6 +40,8 @@ cuda_launch_shared_bytes (const CudaVariant * variant,
 {
   guint most = 0;
 
+  if (cuda_variant_is_banded (variant))
+    return cuda_banded_shared_bytes (variant, launch);
   for (guint i = 0; i < launch->n_pictures; i++) {
     const ConvolveLaunchPicture *p = &launch->picture[i];
     guint nx, ny, bytes = 0;
@@ -128,15 +130,17 @@ count_loop_blocks (const CudaDevice * device, const ConvolveLaunch * launch)
 
 /* ---- launches ---- */
 
-/* Whether all rows of the picture may be accessed in the widest way. */
+/* Whether the variant may access all rows of the picture in the widest way. */
 static gboolean
-is_aligned (const ConvolveLaunchPicture * p)
+is_aligned (const CudaVariant * variant, const ConvolveLaunchPicture * p)
 {
   static const guint8 byte_alignment[] = { 1, 4, 4, 1, 4 };
   static const guint8 word_alignment[] = { 1, 2, 4, 2, 8 };
   guint64 mask = (p->store == CONVOLVE_STORE_U8 ? byte_alignment :
       word_alignment)[p->n_components] - 1;
 
+  if (cuda_variant_is_banded (variant))
+    mask = 3;
   return ((p->src | p->dst | (guint64) (gint64) p->src_stride
           | (guint64) (gint64) p->dst_stride) & mask) == 0;
 }
@@ -146,10 +150,11 @@ cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks,
     guint shared_bytes, gconstpointer parameters, GError ** error)
 {
   gpointer list[] = { (gpointer) parameters };
+  guint threads = cuda_variant_is_banded (variant) ?
+      cuda_banded_threads (variant) : CONVOLVE_BLOCK_THREADS;
 
   return CU_CHECK (error, cuLaunchKernel, device->function[variant->id],
-      n_blocks, 1, 1, CONVOLVE_BLOCK_THREADS, 1, 1, shared_bytes,
-      device->compute, list, NULL);
+      n_blocks, 1, 1, threads, 1, 1, shared_bytes, device->compute, list, NULL);
 }
 
 gboolean
@@ -161,16 +166,19 @@ cuda_group_run (CudaProgram * program, const CudaGroup * group,
   const CudaLaunch *chosen = &group->wide;
   ConvolveLaunch launch = chosen->launch;
   gboolean work = FALSE;
+  guint grid;
 
   for (guint i = 0; i < group->n_passes; i++) {
     ConvolveLaunchPicture *p = &launch.picture[i];
     guint pass = group->pass[i];
 
     cuda_picture_place (p, &program->parent.plan->pass[pass], in, out);
+    if (band->cuts != NULL)
+      cuda_picture_cut (p, &band->cuts[pass]);
     p->row_begin = band->begin[pass];
     p->row_end = band->end[pass];
     work |= p->row_begin < p->row_end;
-    if (!is_aligned (p))
+    if (!is_aligned (group->wide.variant, p))
       chosen = &group->any;
   }
   if (!work)
@@ -180,9 +188,13 @@ cuda_group_run (CudaProgram * program, const CudaGroup * group,
     launch.weights = chosen->launch.weights;
     memcpy (launch.set, chosen->launch.set, sizeof (launch.set));
   }
-  launch.n_blocks = chosen->variant->route == CONVOLVE_ROUTE_STENCIL ?
-      count_loop_blocks (device, &launch) :
-      count_task_blocks (device, chosen->variant, &launch);
-  return cuda_launch (device, chosen->variant, launch.n_blocks,
-      chosen->shared_bytes, &launch, error);
+  if (cuda_variant_is_banded (chosen->variant))
+    grid = cuda_banded_geometry (device, chosen->variant, &launch);
+  else if (chosen->variant->route == CONVOLVE_ROUTE_STENCIL)
+    grid = launch.n_blocks = count_loop_blocks (device, &launch);
+  else
+    grid = launch.n_blocks =
+        count_task_blocks (device, chosen->variant, &launch);
+  return cuda_launch (device, chosen->variant, grid, chosen->shared_bytes,
+      &launch, error);
 }

@@ -14,6 +14,8 @@ typedef struct
   guint route;                  /* CONVOLVE_ROUTE_...; STAGE_LOAD: by stages */
   guint samples;                /* CONVOLVE_SAMPLES_... */
   guint n_terms;
+  gboolean banded;              /* the tensor cores can do it ... */
+  gboolean plain;               /* ... and then nothing is left to do */
 } Need;
 
 /* ---- pictures ---- */
@@ -100,6 +102,7 @@ cuda_picture_init (ConvolveLaunchPicture * picture, const ConvolvePass * pass)
     picture->alpha = pass->alpha.component;
     picture->sum = pass->operation->sum;
   }
+  picture->plain = cuda_banded_is_plain (pass);
   for (guint c = 0; c < layout->n_components; c++)
     component_init (&picture->component[c], &layout->component[c],
         &pass->component[c], picture->store == CONVOLVE_STORE_BITS32);
@@ -184,8 +187,16 @@ pad_term (float *to, const ConvolveTerm * term, guint taps, gboolean separable)
 }
 
 static void
-append_matrix (GArray * weights, const ConvolveMatrix * matrix)
+append_matrix (GArray * weights, const ConvolveMatrix * matrix, gboolean banded)
 {
+  guint n = matrix->width * matrix->height;
+
+  if (banded) {
+    g_array_set_size (weights, weights->len + n);
+    cuda_banded_quantise (matrix,
+        &g_array_index (weights, gfloat, weights->len - n));
+    return;
+  }
   for (gsize i = 0; i < (gsize) matrix->width * matrix->height; i++) {
     float w = matrix->weights[i];
 
@@ -203,26 +214,32 @@ append_identity (GArray * weights, guint n)
     g_array_append_val (weights, one);
 }
 
-/* The set of weights of operation (NULL: identity) in a launch of any taps. */
+/* The set of weights of operation (NULL: identity) in a launch of any taps;
+ * banded: as half floats. */
 static void
 set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
-    gboolean separable, guint n_terms, GArray * weights)
+    gboolean separable, gboolean banded, guint n_terms, GArray * weights)
 {
   set->n_terms = n_terms;
   for (guint t = 0; t < n_terms; t++) {
     set->term[t].first = weights->len;
     if (operation == NULL) {
       set->term[t].nx = set->term[t].ny = 1;
+      set->term[t].ax = set->term[t].ay = 0;
       append_identity (weights, separable ? 2 : 1);
+      if (banded)
+        cuda_banded_append_sums (weights, &set->term[t], separable);
       continue;
     }
     term_size (&operation->term[t], &set->term[t]);
     if (separable) {
-      append_matrix (weights, operation->term[t].x);
-      append_matrix (weights, operation->term[t].y);
+      append_matrix (weights, operation->term[t].x, banded);
+      append_matrix (weights, operation->term[t].y, banded);
     } else {
-      append_matrix (weights, operation->term[t].matrix);
+      append_matrix (weights, operation->term[t].matrix, banded);
     }
+    if (banded)
+      cuda_banded_append_sums (weights, &set->term[t], separable);
   }
 }
 
@@ -312,7 +329,9 @@ operation_route (const ConvolveOperation * operation)
 static Need
 pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
 {
-  Need need = { CONVOLVE_ROUTE_STAGE_LOAD, samples_of (&pass->layout), 0 };
+  Need need = {.route = CONVOLVE_ROUTE_STAGE_LOAD,
+    .samples = samples_of (&pass->layout)
+  };
   Need any;
 
   if (force == CUDA_FORCE_STAGE)
@@ -337,6 +356,12 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
     need.route = CONVOLVE_ROUTE_STENCIL;
   else if (!fits_shared_memory (device, pass, find_variant (&any, G_MAXUINT16)))
     need.route = CONVOLVE_ROUTE_STAGE_LOAD;
+  if (force != CUDA_FORCE_FLOAT && need.samples == CONVOLVE_SAMPLES_U8
+      && (need.route == CONVOLVE_ROUTE_SEPARABLE
+          || need.route == CONVOLVE_ROUTE_MATRIX)) {
+    need.banded = cuda_banded_takes (device, pass);
+    need.plain = cuda_banded_is_plain (pass);
+  }
   return need;
 }
 
@@ -388,6 +413,7 @@ find_group (CudaProgram * program, Sets * sets, const Need * need,
       continue;
     if (pass->operation != NULL && (sets[g].need.route != need->route
             || sets[g].need.n_terms != need->n_terms
+            || sets[g].need.banded != need->banded
             || first->operation == NULL || !passes_agree (first, pass)))
       continue;
     *index = g;
@@ -408,6 +434,7 @@ group_add (CudaProgram * program, Sets * sets, const Need * need, guint pass)
     group = &program->group[program->n_groups++];
     sets[g].need = *need;
   }
+  sets[g].need.plain &= need->plain;
   picture = &group->any.launch.picture[group->n_passes];
   cuda_picture_init (picture, p);
   picture->weights = sets_add (&sets[g], p->operation);
@@ -440,10 +467,32 @@ padded_floats (const Sets * sets, guint taps, gboolean separable)
       * (separable ? 2 * taps : taps * taps);
 }
 
+/* FALSE if the device has too little shared memory for it. */
+static gboolean
+group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
+    guint taps, GArray * weights)
+{
+  Need need = sets->need;
+  const CudaVariant *variant;
+  ConvolveLaunch *launch = &group->wide.launch;
+
+  need.route = !launch->separable ? CONVOLVE_ROUTE_DIRECT :
+      need.plain ? CONVOLVE_ROUTE_PLAIN : CONVOLVE_ROUTE_BANDED;
+  variant = find_variant (&need, taps);
+  if (!cuda_banded_stages (device, variant, launch))
+    return FALSE;
+  group->wide.variant = variant;
+  for (guint i = 0; i < sets->n_operations; i++)
+    set_init_any (&launch->set[i], sets->operation[i], launch->separable, TRUE,
+        MAX (need.n_terms, 1), weights);
+  return TRUE;
+}
+
 static void
 group_finish (CudaProgram * program, CudaGroup * group, Sets * sets,
     GArray * weights)
 {
+  CudaDevice *device = cuda_program_device (program);
   const ConvolvePass *first = &program->parent.plan->pass[group->pass[0]];
   Need any = sets->need;
   guint taps = 1, used = 0, n_terms = MAX (any.n_terms, 1);
@@ -454,13 +503,15 @@ group_finish (CudaProgram * program, CudaGroup * group, Sets * sets,
   launch_init (&group->any, group, first, find_variant (&any, G_MAXUINT16));
   for (guint i = 0; i < sets->n_operations; i++) {
     set_init_any (&launch->set[i], sets->operation[i], launch->separable,
-        n_terms, weights);
+        FALSE, n_terms, weights);
     taps = MAX (taps, set_taps (sets->operation[i]));
   }
   launch->weights = TRUE;       /* the address comes when all are together */
 
   group->wide = group->any;
-  if (sets->need.samples == CONVOLVE_SAMPLES_ANY)
+  if (sets->need.samples == CONVOLVE_SAMPLES_ANY
+      || (sets->need.banded && group_try_banded (device, group, sets, taps,
+              weights)))
     return;
   variant = find_variant (&sets->need, taps);
   if (variant->taps != 0 && padded_floats (sets, variant->taps,

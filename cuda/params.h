@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #ifdef __CUDACC__
-#define CONVOLVE_HOST_DEVICE __host__ __device__
+#define CONVOLVE_HOST_DEVICE __host__ __device__ constexpr
 #else
 #define CONVOLVE_HOST_DEVICE
 #endif
@@ -62,7 +62,8 @@ typedef struct {
   uint16_t task_rows;           /* rows of a block's task: see the geometry below */
   uint8_t weighted;             /* colours count as much as they are opaque: a sum of k a v, divided by that of k a */
   uint8_t alpha;                /* weighted: the component that is a, first or last, filtered as it is; one term */
-  uint8_t reserved[2];
+  uint8_t plain;                /* nothing but rounding comes after the sums */
+  uint8_t reserved;
   float sum;                    /* weighted: of the weights; value = sum x (sum of k a v) / (sum of k a), or the input's
                                  * sample where the divisor is not positive */
   ConvolveLaunchComponent component[4];
@@ -90,7 +91,8 @@ typedef struct {
   uint8_t combine;              /* CONVOLVE_DO_SUM ... */
   uint8_t border;
   uint8_t separable;            /* terms are rows and columns */
-  uint8_t reserved;
+  uint8_t stages;               /* banded: stages of shared memory, at least 2 ... */
+  uint32_t stage_bytes;         /* ... and the bytes of one, enough for every picture */
   float weight[CONVOLVE_LAUNCH_WEIGHTS];
 } ConvolveLaunch;
 

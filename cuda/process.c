@@ -15,6 +15,7 @@ typedef struct
   CudaDevice *device;
   CudaSlot *slot;
   const ConvolveFrame *in, *out;
+  const ConvolveRegions *regions;       /* NULL: the whole frame */
   CudaFrame device_in, device_out;
   guint n_copied;               /* pieces of ordinary memory */
 } Flight;
@@ -139,6 +140,22 @@ upload_band (Flight * flight, guint b, GError ** error)
 /* ---- kernels ---- */
 
 static gboolean
+run_passes (Flight * flight, const CudaBand * band, GError ** error)
+{
+  CudaProgram *program = flight->program;
+
+  for (guint g = 0; g < program->n_groups; g++)
+    if (!cuda_group_run (program, &program->group[g], &flight->device_in,
+            &flight->device_out, band, error))
+      return FALSE;
+  for (guint i = 0; i < program->n_staged; i++)
+    if (!cuda_staged_run (program, &program->staged[i], &flight->device_in,
+            &flight->device_out, NULL, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
 run_kernels (Flight * flight, const CudaBand * band, GError ** error)
 {
   CudaProgram *program = flight->program;
@@ -151,14 +168,13 @@ run_kernels (Flight * flight, const CudaBand * band, GError ** error)
     return FALSE;
   if (!CU_CHECK (error, cuEventRecord, slot->kernel_begin[k], device->compute))
     return FALSE;
-  for (guint g = 0; g < program->n_groups; g++)
-    if (!cuda_group_run (program, &program->group[g], &flight->device_in,
-            &flight->device_out, band, error))
-      return FALSE;
-  for (guint i = 0; i < program->n_staged; i++)
-    if (!cuda_staged_run (program, &program->staged[i], &flight->device_in,
+  if (flight->regions != NULL) {
+    if (!cuda_regions_run (program, flight->regions, &flight->device_in,
             &flight->device_out, error))
       return FALSE;
+  } else if (!run_passes (flight, band, error)) {
+    return FALSE;
+  }
   return CU_CHECK (error, cuEventRecord, slot->kernel_end[k], device->compute);
 }
 
@@ -206,8 +222,8 @@ download_band (Flight * flight, guint b, guint k, GError ** error)
 
 /* ---- a frame ---- */
 
-/* Kernels of band b and what follows; the band is a whole frame where stages
- * or no transfers are. */
+/* Kernels of band b and what follows; the band is a whole frame where stages,
+ * regions or no transfers are. */
 static gboolean
 finish_band (Flight * flight, guint b, gboolean whole, GError ** error)
 {
@@ -229,7 +245,7 @@ enqueue (Flight * flight, GError ** error)
   const CudaProgram *program = flight->program;
   CudaDevice *device = flight->device;
   CudaSlot *slot = flight->slot;
-  gboolean whole = program->n_staged > 0
+  gboolean whole = program->n_staged > 0 || flight->regions != NULL
       || (!slot->uploads && !slot->downloads);
   guint ready = 0, n = slot->n_bands;
   CUstream last = slot->downloads ? device->down : device->compute;
@@ -313,17 +329,21 @@ take_slot (CudaProgram * program, const ConvolveFrame * in,
 
 gboolean
 cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
-    const ConvolveFrame * out, guint64 * job, GError ** error)
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
 {
   CudaDevice *device = cuda_program_device (program);
   g_auto (CudaScope) scope = { 0 };
-  Flight flight = {.program = program,.device = device,.in = in,.out = out };
+  Flight flight = {.program = program,.device = device,.in = in,.out = out,
+    .regions = regions
+  };
   CudaSlot *slot;
 
   if (!cuda_scope_enter (&scope, device->context, error))
     return FALSE;
   flight.slot = slot = take_slot (program, in, out, error);
-  if (slot == NULL)
+  if (slot == NULL || (regions != NULL
+          && !cuda_regions_ensure (program, error)))
     return FALSE;
   place_frame (program, in, slot->in_planes, &flight.device_in);
   place_frame (program, out, slot->out_planes, &flight.device_out);

@@ -18,9 +18,11 @@ read_force (CudaForce * force, GError ** error)
     *force = CUDA_FORCE_STENCIL;
   else if (g_str_equal (route, "stage"))
     *force = CUDA_FORCE_STAGE;
+  else if (g_str_equal (route, "float"))
+    *force = CUDA_FORCE_FLOAT;
   else {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "CONVOLVE_CUDA_ROUTE is '%s', which is neither stencil nor stage",
+        "CONVOLVE_CUDA_ROUTE is '%s', which is none of stencil, stage and float",
         route);
     return FALSE;
   }
@@ -152,6 +154,8 @@ cuda_program_free (CudaProgram * program)
       CU_CALL (cuMemFree, program->weights);
     if (program->scratch != 0)
       CU_CALL (cuMemFree, program->scratch);
+    if (program->region_planes != 0)
+      CU_CALL (cuMemFree, program->region_planes);
   }
   g_ptr_array_remove (device->programs, program);
   g_hash_table_unref (program->failed);

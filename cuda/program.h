@@ -35,7 +35,6 @@ struct _CudaStaged {
   guint32 weights[CONVOLVE_MAX_TERMS][2];       /* first float of the matrix, or of the row and the column */
   gsize pyramid_bytes;          /* of the levels of a pyramid, behind the pictures */
   struct {
-    gint width, height;
     gsize at, correction;       /* bytes from the first: levels from 1 on; corrections of all but the last */
   } level[CONVOLVE_MAX_LEVELS + 1];
   CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
@@ -66,6 +65,7 @@ typedef struct {
   CudaRows up, down;
   gint begin[CUDA_MAX_PASSES], end[CUDA_MAX_PASSES];    /* output rows of each pass, in rows of its picture */
   guint needs;                  /* the last band whose input these rows read */
+  const ConvolveRect *cuts;     /* NULL, or what each pass sees as its picture; rows above are of that then */
 } CudaBand;
 
 typedef struct {
@@ -99,6 +99,7 @@ typedef struct {
   guint n_staged;
   CudaStaged staged[CUDA_MAX_PASSES];
   CUdeviceptr weights, scratch;
+  CUdeviceptr region_planes;    /* a frame of its own for regions; 0 until there are some */
   CudaPlane plane[CONVOLVE_MAX_PLANES];
   gsize frame_bytes;            /* of the planes as this program lays them out */
   gsize sample_bytes;           /* of the samples alone */
@@ -128,6 +129,7 @@ typedef enum {
   CUDA_FORCE_NONE,
   CUDA_FORCE_STENCIL,
   CUDA_FORCE_STAGE,
+  CUDA_FORCE_FLOAT,             /* fused, without half floats */
 } CudaForce;
 
 gboolean cuda_program_map (CudaProgram * program, CudaForce force, GArray * weights, GError ** error);
@@ -139,8 +141,9 @@ void cuda_picture_place (ConvolveLaunchPicture * picture, const ConvolvePass * p
 /* stages.c */
 gsize cuda_staged_scratch_bytes (const CudaStaged * staged);
 void cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass, GArray * weights);
+/* cut: what the pass sees as its picture; NULL: all of it. */
 gboolean cuda_staged_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
-    const CudaFrame * out, GError ** error);
+    const CudaFrame * out, const ConvolveRect * cut, GError ** error);
 
 /* launch.c */
 gboolean cuda_group_run (CudaProgram * program, const CudaGroup * group, const CudaFrame * in, const CudaFrame * out,
@@ -150,6 +153,27 @@ gboolean cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_
     gconstpointer parameters, GError ** error);
 /* Bytes of shared memory that the launch needs in variant. */
 guint cuda_launch_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
+
+/* regions.c */
+/* Makes a part of a placed picture one of its own. */
+void cuda_picture_cut (ConvolveLaunchPicture * picture, const ConvolveRect * cut);
+gboolean cuda_regions_ensure (CudaProgram * program, GError ** error);
+gboolean cuda_regions_run (CudaProgram * program, const ConvolveRegions * regions, const CudaFrame * in,
+    const CudaFrame * out, GError ** error);
+
+/* banded.c: passes that half floats can carry, and launches of the routes BANDED, PLAIN and DIRECT */
+gboolean cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass);
+gboolean cuda_banded_is_plain (const ConvolvePass * pass);
+/* to: as many as the matrix has. */
+void cuda_banded_quantise (const ConvolveMatrix * matrix, gfloat * to);
+/* Behind the term's weights. */
+void cuda_banded_append_sums (GArray * weights, const ConvolveLaunchTerm * term, gboolean separable);
+/* Chooses the stages of shared memory; FALSE if the device has too little. */
+gboolean cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
+guint cuda_banded_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
+guint cuda_banded_threads (const CudaVariant * variant);
+/* Numbers the tasks of all pictures; gives back the grid's blocks. */
+guint cuda_banded_geometry (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
 
 /* bands.c */
 void cuda_planes_init (CudaProgram * program);
@@ -172,7 +196,7 @@ gboolean cuda_wait (CUevent event, gint64 begin, CudaPace * pace, GError ** erro
 
 /* process.c */
 gboolean cuda_program_process (CudaProgram * program, const ConvolveFrame * in, const ConvolveFrame * out,
-    guint64 * job, GError ** error);
+    const ConvolveRegions * regions, guint64 * job, GError ** error);
 /* Ends the job of a slot: waits, copies out, counts. The slot is free then, also after a failure. */
 gboolean cuda_slot_finish (CudaProgram * program, CudaSlot * slot, GError ** error);
 

@@ -123,8 +123,6 @@ init_levels (CudaStaged * staged, const ConvolvePass * pass)
     gsize bytes = picture_bytes (width, height, pass->layout.n_components,
         staged->base.wide);
 
-    staged->level[l].width = width;
-    staged->level[l].height = height;
     if (l > 0) {
       staged->level[l].at = staged->pyramid_bytes;
       staged->level[l].correction = staged->level[l].at + bytes;
@@ -210,8 +208,13 @@ struct _Run
   const CudaStaged *staged;
   const ConvolvePass *pass;
   ConvolveStage placed;         /* the base, with the frame's addresses */
+  ConvolveRect cut;             /* what of the pass's picture is one here */
   CUdeviceptr picture[CUDA_MAX_SCRATCH];
   CUdeviceptr pyramid;
+  struct
+  {
+    gint width, height;
+  } level[CONVOLVE_MAX_LEVELS + 1];
   Run *alpha;                   /* that of staged->alpha, or NULL */
 };
 
@@ -332,10 +335,10 @@ level_correction (const Run * run, guint l)
 static void
 set_levels (const Run * run, ConvolveStage * stage, guint l, guint other)
 {
-  stage->picture.width = run->staged->level[l].width;
-  stage->picture.height = stage->picture.row_end = run->staged->level[l].height;
-  stage->other_width = run->staged->level[other].width;
-  stage->other_height = run->staged->level[other].height;
+  stage->picture.width = run->level[l].width;
+  stage->picture.height = stage->picture.row_end = run->level[l].height;
+  stage->other_width = run->level[other].width;
+  stage->other_height = run->level[other].height;
 }
 
 static gboolean
@@ -395,9 +398,17 @@ run_load (const Run * run, const CudaFrame * in, GError ** error)
   stage.op = CONVOLVE_STAGE_LOAD;
   stage.out = run->picture[PICTURE_BEFORE];
   if (pass->alpha.weighted) {
-    stage.alpha = in->data[plane]
-        + (gint64) pass->row_first * in->stride[plane];
+    gint x0 = run->cut.x0 << pass->alpha.w_sub;
+    gint y0 = run->cut.y0 << pass->alpha.h_sub;
+
     stage.alpha_stride = in->stride[plane] * (gint) pass->row_step;
+    stage.alpha = in->data[plane]
+        + (gint64) pass->row_first * in->stride[plane]
+    + (gint64) y0 *stage.alpha_stride + (gint64) x0 *stage.alpha_step;
+    stage.alpha_width = MIN (run->cut.x1 << pass->alpha.w_sub,
+        pass->alpha.width) - x0;
+    stage.alpha_height = MIN (run->cut.y1 << pass->alpha.h_sub,
+        pass->alpha.height) - y0;
   }
   return launch_stage (run, &stage, error);
 }
@@ -451,29 +462,47 @@ run_iteration (Run * run, gboolean last, GError ** error)
 
 static void
 run_init (Run * run, CudaProgram * program, const CudaStaged * staged,
-    CUdeviceptr scratch, const CudaFrame * in, const CudaFrame * out)
+    CUdeviceptr scratch, const CudaFrame * in, const CudaFrame * out,
+    const ConvolveRect * cut)
 {
   run->program = program;
   run->staged = staged;
   run->pass = &program->parent.plan->pass[staged->pass];
   run->placed = staged->base;
   cuda_picture_place (&run->placed.picture, run->pass, in, out);
+  run->cut = (ConvolveRect) {
+  0, 0, run->pass->width, run->pass->height};
+  if (cut != NULL) {
+    run->cut = *cut;
+    cuda_picture_cut (&run->placed.picture, cut);
+  }
   for (guint i = 0; i < staged->n_pictures; i++)
     run->picture[i] = scratch + i * staged->picture_bytes;
   run->pyramid = scratch + staged->n_pictures * staged->picture_bytes;
+  run->level[0].width = run->cut.x1 - run->cut.x0;
+  run->level[0].height = run->cut.y1 - run->cut.y0;
+  for (guint l = 0; l < run->pass->n_levels; l++) {
+    run->level[l + 1].width = (run->level[l].width + 1) / 2;
+    run->level[l + 1].height = (run->level[l].height + 1) / 2;
+  }
 }
 
 gboolean
 cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
-    const CudaFrame * in, const CudaFrame * out, GError ** error)
+    const CudaFrame * in, const CudaFrame * out, const ConvolveRect * cut,
+    GError ** error)
 {
   Run run = { 0 }, alpha = { 0 };
   guint iterations;
 
-  run_init (&run, program, staged, program->scratch, in, out);
+  /* Alpha that is filtered on another grid has a reach of its own: the whole
+   * picture is right for both. */
+  if (staged->alpha != NULL)
+    cut = NULL;
+  run_init (&run, program, staged, program->scratch, in, out, cut);
   if (staged->alpha != NULL) {
     run_init (&alpha, program, staged->alpha, program->scratch
-        + staged->n_pictures * staged->picture_bytes, in, out);
+        + staged->n_pictures * staged->picture_bytes, in, out, NULL);
     run.alpha = &alpha;
     if (!run_load (&alpha, in, error))
       return FALSE;

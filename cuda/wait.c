@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Waiting for the device. A thread that sleeps until the driver's interrupt is
- * woken late, by a millisecond on virtual machines whose idle cores halt, which
- * is more than a frame takes. This one naps while the end is further away than
- * naps have been seen to last, and then looks without a break. */
+ * woken late, on a virtual machine by a tenth of a millisecond and more, while
+ * a 4K frame takes less than one. This one naps while the end is further away
+ * than naps have been seen to last, and then looks without a break. */
 #include "config.h"
 
 #include "program.h"

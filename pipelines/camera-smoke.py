@@ -66,21 +66,19 @@ def checksums(text):
 def check_live(script, name):
     variables = {"CAMERA": "test", "FRAMES": str(FRAMES), "WIDTH": "320", "HEIGHT": "180", "SINK": "checksumsink hash=md5"}
     line = printed(script, name, **variables)
-    line.insert(1, "-v")
+    # Behind the filter only that format may pass, and nothing before it could have converted.
+    gives = "I420" if name == "MJPEG" else name
+    end = line.index("!", line.index("videoconvolve"))
+    line[end:end] = ["!", f"video/x-raw,format={gives}"]
     result = run(line)
     sums = checksums(result.stdout)
     # A live pipeline may drop frames where the machine is busy.
     if result.returncode or not 3 <= len(sums) <= FRAMES or len(set(sums)) < 2:
         fail(f"{name}: {len(sums)} frames\n{result.stdout}\n{result.stderr}")
-    caps = re.findall(r"GstVideoConvolve:\S+?\.GstPad:(sink|src): caps = .*?format=\(string\)(\w+)", result.stdout)
-    if {pad for pad, _ in caps} != {"sink", "src"} or len({form for _, form in caps}) != 1:
-        fail(f"{name}: caps of the filter: {caps}")
-    if name != "MJPEG" and caps[0][1] != name:
-        fail(f"{name} became {caps[0][1]} before the filter")
     line[line.index("videoconvolve") + 1] = "filter=identity"
     if set(sums) & set(checksums(run(line).stdout)):
         fail(f"{name}: a frame came out as it went in")
-    print(f"{name}: {len(sums)} of {FRAMES} frames, {caps[0][1]} in and out")
+    print(f"{name}: {len(sums)} of {FRAMES} frames, {gives} in and out")
 
 
 def check_refusals(script):

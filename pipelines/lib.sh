@@ -12,7 +12,8 @@ packages_build='gcc libc6-dev meson ninja-build pkg-config python3
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev'
 packages_run='gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad gstreamer1.0-libav gstreamer1.0-x'
-packages_test='valgrind indent clang-format shellcheck python3-pip binutils'
+packages_test='valgrind indent clang-format shellcheck python3-pip binutils libgstreamer-plugins-bad1.0-dev
+  python3-gi gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 gstreamer1.0-gl'
 
 say () {
   printf '%s\n' "$*"

@@ -66,10 +66,10 @@ ninja -C "$build"
 suite plain "$build"
 if [ -z "$quick" ]; then
   suite leaks "$build" --setup leaks --suite element
-  suite valgrind "$build" --setup valgrind --suite unit --suite element
+  suite valgrind "$build" --setup valgrind --suite unit --suite element --no-suite simcuda
   set_up "$sanitized" -Db_sanitize=address,undefined -Db_lundef=false
   ninja -C "$sanitized"
-  suite sanitizers "$sanitized" --setup sanitizers --suite unit --suite check --suite element
+  suite sanitizers "$sanitized" --setup sanitizers --suite unit --suite check --suite element --no-suite simcuda-pictures
 fi
 
 finished=yes

@@ -105,22 +105,11 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
   }
 }
 
-template <int S, int T, int TAPS>
-__device__ inline void
-run (const ConvolveLaunch &l)
-{
-  extern __shared__ float4 shared[];
-
-  for (uint32_t b = blockIdx.x; b < l.n_blocks; b += gridDim.x)
-    with_components (l, b, [&] (auto n, const ConvolveLaunchPicture &p, uint32_t task) {
-      run_task<S, decltype (n)::value, T, TAPS> (l, p, task, reinterpret_cast<float *> (shared));
-    });
-}
-
-#define KERNEL(name, source, route, samples, terms, taps)                  \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2) \
-      name (const __grid_constant__ ConvolveLaunch launch)                 \
-  {                                                                        \
-    run<CONVOLVE_SAMPLES_##samples, terms, taps> (launch);                 \
+template <int N, int S, int T, int TAPS> struct Task {
+  __device__ static void run (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task, float *shared)
+  {
+    run_task<S, N, T, TAPS> (l, p, task, shared);
   }
-CONVOLVE_VARIANTS_MATRIX (KERNEL)
+};
+
+CONVOLVE_VARIANTS_MATRIX (CONVOLVE_TASK_KERNEL)

@@ -255,6 +255,23 @@ template <int N> struct Number {
   static constexpr int value = N;
 };
 
+/* Calls f (Number<n>). */
+template <typename F>
+__device__ inline void
+with_count (int n, F f)
+{
+  switch (n) {
+    case 1:
+      return f (Number<1> ());
+    case 2:
+      return f (Number<2> ());
+    case 3:
+      return f (Number<3> ());
+    default:
+      return f (Number<4> ());
+  }
+}
+
 /* Calls f (Number<components>, picture, task) for what block b has to do. */
 template <typename F>
 __device__ inline void
@@ -267,14 +284,5 @@ with_components (const ConvolveLaunch &l, uint32_t b, F f)
 
   const ConvolveLaunchPicture &p = l.picture[i];
 
-  switch (p.n_components) {
-    case 1:
-      return f (Number<1> (), p, b - p.first_block);
-    case 2:
-      return f (Number<2> (), p, b - p.first_block);
-    case 3:
-      return f (Number<3> (), p, b - p.first_block);
-    default:
-      return f (Number<4> (), p, b - p.first_block);
-  }
+  with_count (p.n_components, [&] (auto n) { f (n, p, b - p.first_block); });
 }

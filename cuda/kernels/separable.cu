@@ -161,7 +161,10 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
 
   __syncthreads ();
   for (int y = y0; y < y1; y += CONVOLVE_STEP_ROWS) {
-    int need = min (y + CONVOLVE_STEP_ROWS, y1) - y0 + ny - 1;
+    /* All that a warp's rows reach, also those of them that nobody wants: a value that was never written may be no
+     * number, and 0 x that is no number either. */
+    int last = (y1 - y0 + CONVOLVE_WARP_ROWS - 1) / CONVOLVE_WARP_ROWS * CONVOLVE_WARP_ROWS;
+    int need = min (y - y0 + CONVOLVE_STEP_ROWS, last) + ny - 1;
 
     for (int i = have + warp; i < need; i += CONVOLVE_WARP_LINES * CONVOLVE_BLOCK_WARPS) {
       int lines = min (CONVOLVE_WARP_LINES, (need - i + CONVOLVE_BLOCK_WARPS - 1) / CONVOLVE_BLOCK_WARPS);
@@ -202,22 +205,11 @@ run_task (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task
   }
 }
 
-template <int S, int T, int TAPS>
-__device__ inline void
-run (const ConvolveLaunch &l)
-{
-  extern __shared__ float4 shared[];
-
-  for (uint32_t b = blockIdx.x; b < l.n_blocks; b += gridDim.x)
-    with_components (l, b, [&] (auto n, const ConvolveLaunchPicture &p, uint32_t task) {
-      run_task<S, decltype (n)::value, T, TAPS> (l, p, task, reinterpret_cast<float *> (shared));
-    });
-}
-
-#define KERNEL(name, source, route, samples, terms, taps)                  \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2) \
-      name (const __grid_constant__ ConvolveLaunch launch)                 \
-  {                                                                        \
-    run<CONVOLVE_SAMPLES_##samples, terms, taps> (launch);                 \
+template <int N, int S, int T, int TAPS> struct Task {
+  __device__ static void run (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t task, float *shared)
+  {
+    run_task<S, N, T, TAPS> (l, p, task, shared);
   }
-CONVOLVE_VARIANTS_SEPARABLE (KERNEL)
+};
+
+CONVOLVE_VARIANTS_SEPARABLE (CONVOLVE_TASK_KERNEL)

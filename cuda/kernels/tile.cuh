@@ -105,3 +105,24 @@ walk_lines (const float *line, int pitch, int lane, int runtime_taps, F f)
     }
   }
 }
+
+/* The tail of the routes whose blocks own strips: TASK (components, samples, terms, taps) is a type whose run does
+ * one task; blocks beyond the grid's are done in turn. */
+template <template <int, int, int, int> class TASK, int S, int T, int TAPS>
+__device__ inline void
+run_tasks (const ConvolveLaunch &l)
+{
+  extern __shared__ float4 shared[];
+
+  for (uint32_t b = blockIdx.x; b < l.n_blocks; b += gridDim.x)
+    with_components (l, b, [&] (auto n, const ConvolveLaunchPicture &p, uint32_t task) {
+      TASK<decltype (n)::value, S, T, TAPS>::run (l, p, task, reinterpret_cast<float *> (shared));
+    });
+}
+
+#define CONVOLVE_TASK_KERNEL(name, source, route, samples, terms, taps)    \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2) \
+      name (const __grid_constant__ ConvolveLaunch launch)                 \
+  {                                                                        \
+    run_tasks<Task, CONVOLVE_SAMPLES_##samples, terms, taps> (launch);     \
+  }

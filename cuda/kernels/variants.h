@@ -8,12 +8,16 @@
  *   route    STENCIL    one thread a pixel, straight from memory: the baseline of tests and benchmarks
  *            SEPARABLE  rows and columns in one pass over the frame
  *            MATRIX     a whole matrix from a shared-memory tile
+ *            BANDED     rows and columns in one pass as products of matrices (compute capability 8.0 or more)
+ *            PLAIN      the same where nothing but rounding comes after the sums
+ *            DIRECT     a whole matrix as products of matrices (8.0 or more)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot
  *   samples  U8, U16: components side by side, native byte order; ANY: everything else (packed 4:2:2, 10:10:10:2,
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
  *   terms    terms that it sums or combines
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
- *            the host); 0: any, told by the launch (weights in device memory) */
+ *            the host); 0: any, told by the launch (weights in device memory); BANDED, PLAIN, DIRECT: the most
+ *            of a side (weights in device memory) */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
 #define CONVOLVE_CUDA_VARIANTS_H
 
@@ -54,6 +58,23 @@
   X (matrix_any_t1, matrix, MATRIX, ANY, 1, 0) \
   X (matrix_any_t2, matrix, MATRIX, ANY, 2, 0)
 
+#define CONVOLVE_VARIANTS_BANDED(X) \
+  X (banded_u8_t1_n9, banded, BANDED, U8, 1, 9) \
+  X (banded_u8_t1_n17, banded, BANDED, U8, 1, 17) \
+  X (banded_u8_t1_n33, banded, BANDED, U8, 1, 33) \
+  X (banded_u8_t1_n65, banded, BANDED, U8, 1, 65)
+
+#define CONVOLVE_VARIANTS_PLAIN(X) \
+  X (plain_u8_n9, plain, PLAIN, U8, 1, 9) \
+  X (plain_u8_n17, plain, PLAIN, U8, 1, 17) \
+  X (plain_u8_n33, plain, PLAIN, U8, 1, 33) \
+  X (plain_u8_n65, plain, PLAIN, U8, 1, 65)
+
+#define CONVOLVE_VARIANTS_DIRECT(X) \
+  X (direct_u8_n9, direct, DIRECT, U8, 1, 9) \
+  X (direct_u8_n17, direct, DIRECT, U8, 1, 17) \
+  X (direct_u8_n33, direct, DIRECT, U8, 1, 33)
+
 #define CONVOLVE_VARIANTS_STAGE(X) \
   X (stage_load, stage, STAGE_LOAD, FLOAT, 1, 0) \
   X (stage_rows, stage, STAGE_ROWS, FLOAT, 1, 0) \
@@ -76,15 +97,21 @@
   CONVOLVE_VARIANTS_STENCIL (X) \
   CONVOLVE_VARIANTS_SEPARABLE (X) \
   CONVOLVE_VARIANTS_MATRIX (X) \
+  CONVOLVE_VARIANTS_BANDED (X) \
+  CONVOLVE_VARIANTS_PLAIN (X) \
+  CONVOLVE_VARIANTS_DIRECT (X) \
   CONVOLVE_VARIANTS_STAGE (X)
 
 /* The sources, each a fatbin of its own. */
-#define CONVOLVE_SOURCES(X) X (stencil) X (separable) X (matrix) X (stage)
+#define CONVOLVE_SOURCES(X) X (stencil) X (separable) X (matrix) X (banded) X (plain) X (direct) X (stage)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
   CONVOLVE_ROUTE_SEPARABLE,
   CONVOLVE_ROUTE_MATRIX,
+  CONVOLVE_ROUTE_BANDED,
+  CONVOLVE_ROUTE_PLAIN,
+  CONVOLVE_ROUTE_DIRECT,
   CONVOLVE_ROUTE_STAGE_LOAD,
   CONVOLVE_ROUTE_STAGE_ROWS,
   CONVOLVE_ROUTE_STAGE_COLUMNS,

@@ -45,9 +45,8 @@ in_system_memory (GstCaps * caps)
 }
 
 static void
-check_flat (const gchar * format, gint width, gint height)
+check_flat (GstHarness * h, const gchar * format, gint width, gint height)
 {
-  GstHarness *h = element_harness ("videoconvolve filter=box radius=2", NULL);
   gchar *text = g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,"
       "framerate=25/1", format, width, height);
   GstCaps *caps = gst_caps_from_string (text), *outcaps;
@@ -83,7 +82,6 @@ check_flat (const gchar * format, gint width, gint height)
   gst_buffer_unref (buffer);
   gst_caps_unref (outcaps);
   g_free (text);
-  gst_harness_teardown (h);
 }
 
 GST_START_TEST (test_every_format_and_size)
@@ -95,10 +93,14 @@ GST_START_TEST (test_every_format_and_size)
   guint n = gst_value_list_get_size (formats);
 
   fail_unless (n >= 60, "only %u formats", n);
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n; i++) {
+    GstHarness *h = element_harness ("videoconvolve filter=box radius=2", NULL);
+
     for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)
-      check_flat (g_value_get_string (gst_value_list_get_value (formats, i)),
-          sizes[s][0], sizes[s][1]);
+      check_flat (h, g_value_get_string (gst_value_list_get_value (formats,
+                  i)), sizes[s][0], sizes[s][1]);
+    gst_harness_teardown (h);
+  }
   gst_caps_unref (caps);
 }
 

@@ -15,9 +15,10 @@ static const gchar *const filters[] = {
   "filter=unsharp sigma=0.6 amount=2 frames-in-flight=3 border=reflect",
 };
 
+/* Each format with one of the filters. */
 GST_START_TEST (test_memories_are_equal)
 {
-  for (guint f = 0; pipeline_formats[f].format != NULL; f++)
+  for (guint f = __i__; f < n_pipeline_formats; f += G_N_ELEMENTS (filters))
     check_memories (&pipeline_formats[f], 34 + 8 * __i__, 26, 4,
         filters[__i__], TRUE);
   fail_unless_equals_int (simcuda_doors ()->live (), 0);
@@ -141,6 +142,9 @@ GST_START_TEST (test_own_context_is_announced)
         "cuda-device-id", &id, NULL);
     fail_unless_equals_int (id, device);
     assert_filled (filter_one (h, filled_buffer (CUDA_PICTURE_BYTES, 9, 0)), 9);
+    /* GstElement itself keeps the context as long as the element lives. */
+    gst_element_set_state (h->element, GST_STATE_NULL);
+    fail_unless (simcuda_doors ()->live () <= 1);
     cuda_harness_done (h, &application);
     fail_unless_equals_int (simcuda_doors ()->live (), 0);
   }

@@ -9,6 +9,7 @@
  *                             any after it */
 #include "core/backend.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct
@@ -200,6 +201,25 @@ fake_device_name (ConvolveDevice * device)
   return "fake device";
 }
 
+/* Stands for page-locked memory. */
+static gpointer
+fake_host_alloc (ConvolveDevice * device, gsize size, gpointer * owner,
+    GError ** error)
+{
+  gpointer memory = NULL;
+
+  *owner = NULL;
+  if (posix_memalign (&memory, 4096, MAX (size, 1)) != 0)
+    fail (error, CONVOLVE_ERROR_NO_MEMORY, "there is no memory");
+  return memory;
+}
+
+static void
+fake_host_free (gpointer owner, gpointer memory)
+{
+  free (memory);
+}
+
 const ConvolveBackend *
 convolve_backend_cuda (void)
 {
@@ -215,6 +235,8 @@ convolve_backend_cuda (void)
     .get_stats = fake_get_stats,
     .describe = fake_describe,
     .device_name = fake_device_name,
+    .host_alloc = fake_host_alloc,
+    .host_free = fake_host_free,
     .cancel = fake_cancel,
   };
 

@@ -10,6 +10,9 @@
 
 #include <gst/check/gstcheck.h>
 #include <glib/gstdio.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #define SIZE "width=80,height=60"
@@ -401,6 +404,134 @@ test_rtp_vp8 (void)
       "encoding-name=VP8,payload=96", "rtpvp8depay ! vp8dec");
 }
 
+/* WebRTC does not use the loopback device. */
+static gboolean
+has_network (void)
+{
+  struct ifaddrs *all = NULL;
+  gboolean found = FALSE;
+
+  if (getifaddrs (&all) != 0)
+    return FALSE;
+  for (struct ifaddrs * i = all; i != NULL; i = i->ifa_next)
+    found |= i->ifa_addr != NULL && i->ifa_addr->sa_family == AF_INET
+        && (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK);
+  freeifaddrs (all);
+  return found;
+}
+
+/* Two webrtcbins of one process: filtered, encoded, encrypted, and back. */
+typedef struct
+{
+  GstElement *bin[2];           /* that offers, that answers */
+} Peers;
+
+/* Sets a description at both sides, once the promise has it. */
+static void
+describe (Peers * peers, GstPromise * promise, const gchar * field, guint from)
+{
+  const GValue *value;
+
+  fail_unless_equals_int (gst_promise_wait (promise),
+      GST_PROMISE_RESULT_REPLIED);
+  value = gst_structure_get_value (gst_promise_get_reply (promise), field);
+  fail_unless (value != NULL, "there is no %s", field);
+  g_signal_emit_by_name (peers->bin[from], "set-local-description",
+      g_value_get_boxed (value), NULL);
+  g_signal_emit_by_name (peers->bin[1 - from], "set-remote-description",
+      g_value_get_boxed (value), NULL);
+  gst_promise_unref (promise);
+}
+
+/* Not on the thread of the bin that needs it, which has to answer. */
+static void
+on_negotiation_needed (GstElement * bin, gpointer needed)
+{
+  g_atomic_int_set ((gint *) needed, TRUE);
+}
+
+static void
+negotiate (Peers * peers, gint * needed)
+{
+  static const gchar *const fields[] = { "offer", "answer" };
+  static const gchar *const signals[] = { "create-offer", "create-answer" };
+
+  for (guint i = 0; i < 1000 && !g_atomic_int_get (needed); i++)
+    g_usleep (10000);
+  fail_unless (g_atomic_int_get (needed), "nothing is negotiated");
+  for (guint i = 0; i < 2; i++) {
+    GstPromise *promise = gst_promise_new ();
+
+    g_signal_emit_by_name (peers->bin[i], signals[i], NULL, promise);
+    describe (peers, promise, fields[i], i);
+  }
+}
+
+static void
+on_ice_candidate (GstElement * bin, guint line, gchar * candidate,
+    gpointer data)
+{
+  Peers *peers = data;
+
+  g_signal_emit_by_name (peers->bin[bin == peers->bin[0]], "add-ice-candidate",
+      line, candidate);
+}
+
+static void
+on_pad_added (GstElement * bin, GstPad * pad, gpointer depay)
+{
+  GstPad *sink = gst_element_get_static_pad (depay, "sink");
+
+  if (GST_PAD_IS_SRC (pad) && !gst_pad_is_linked (sink))
+    fail_unless_equals_int (gst_pad_link (pad, sink), GST_PAD_LINK_OK);
+  gst_object_unref (sink);
+}
+
+static void
+test_webrtc (void)
+{
+  Run sender = run_new ("videotestsrc is-live=true pattern=ball ! "
+      "video/x-raw,format=I420," SIZE ",framerate=30/1 ! " CONVOLVE
+      " ! queue ! vp8enc deadline=1 keyframe-max-dist=5 ! rtpvp8pay ! "
+      "application/x-rtp,media=video,encoding-name=VP8,payload=96 ! "
+      "webrtcbin name=peer bundle-policy=max-bundle");
+  Run receiver = run_new ("webrtcbin name=peer bundle-policy=max-bundle "
+      "rtpvp8depay name=depay ! vp8dec ! " CONVOLVE " ! fakesink sync=false");
+  GstElement *depay = gst_bin_get_by_name (GST_BIN (receiver.pipeline),
+      "depay");
+  Peers peers = { {gst_bin_get_by_name (GST_BIN (sender.pipeline), "peer"),
+      gst_bin_get_by_name (GST_BIN (receiver.pipeline), "peer")}
+  };
+  gint needed = FALSE;
+  guint n;
+
+  g_signal_connect (peers.bin[0], "on-negotiation-needed",
+      G_CALLBACK (on_negotiation_needed), &needed);
+  g_signal_connect (peers.bin[1], "pad-added", G_CALLBACK (on_pad_added),
+      depay);
+  for (guint i = 0; i < 2; i++)
+    g_signal_connect (peers.bin[i], "on-ice-candidate",
+        G_CALLBACK (on_ice_candidate), &peers);
+  gst_element_set_state (receiver.pipeline, GST_STATE_PLAYING);
+  gst_element_set_state (sender.pipeline, GST_STATE_PLAYING);
+  negotiate (&peers, &needed);
+  n = wait_for_frames (&receiver, 20);
+  g_print ("webrtcbin: %u frames sent, %u received\n",
+      frame_watch_out (sender.watch), n);
+  gst_element_set_state (sender.pipeline, GST_STATE_NULL);
+  gst_element_set_state (receiver.pipeline, GST_STATE_NULL);
+  fail_unless (n >= 20, "only %u frames arrived", n);
+  fail_unless (frame_watch_fault (sender.watch) == NULL, "%s",
+      frame_watch_fault (sender.watch));
+  fail_unless (frame_watch_fault (receiver.watch) == NULL, "%s",
+      frame_watch_fault (receiver.watch));
+  for (guint i = 0; i < 2; i++)
+    gst_object_unref (peers.bin[i]);
+  gst_object_unref (depay);
+  run_free (&sender);
+  run_free (&receiver);
+}
+
 /* ---- cases ---- */
 
 static const struct
@@ -426,6 +557,9 @@ static const struct
         "rtpjpegdepay jpegenc jpegdec"},
   {"rtp-vp8", test_rtp_vp8, "udpsrc udpsink rtpjitterbuffer rtpvp8pay "
         "rtpvp8depay vp8enc vp8dec"},
+  {"webrtc", test_webrtc, "webrtcbin nicesrc nicesink dtlssrtpenc dtlssrtpdec "
+        "srtpenc srtpdec rtpbin rtpvp8pay rtpvp8depay vp8enc vp8dec",
+      has_network},
 };
 
 static guint chosen;

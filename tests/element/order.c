@@ -145,6 +145,7 @@ event_new (guint kind, guint n)
   GstTagList *tags = gst_tag_list_new (GST_TAG_BITRATE, n + 1, NULL);
   gchar *name = g_strdup_printf ("stream-%u", n);
   GstCaps *caps = gst_caps_from_string (GREY_CAPS);
+  GstToc *toc = gst_toc_new (GST_TOC_SCOPE_GLOBAL);
   GstEvent *event;
   GstSegment segment;
 
@@ -172,8 +173,9 @@ event_new (guint kind, guint n)
           gst_structure_new_empty (name));
       break;
     default:
-      event = gst_event_new_toc (gst_toc_new (GST_TOC_SCOPE_GLOBAL), TRUE);
+      event = gst_event_new_toc (toc, TRUE);
   }
+  gst_toc_unref (toc);
   gst_tag_list_unref (tags);
   gst_caps_unref (caps);
   g_free (name);

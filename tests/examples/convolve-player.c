@@ -103,13 +103,6 @@ region_text (Player * player)
       (gint) (player->y * player->height) - height / 2, width, height);
 }
 
-static gboolean
-has_regions (Player * player)
-{
-  return g_object_class_find_property (G_OBJECT_GET_CLASS (player->filter),
-      "rois") != NULL;
-}
-
 /* With the lock: everything that was chosen goes to the element as one change,
  * which takes effect between two frames. */
 static void
@@ -124,10 +117,8 @@ apply (Player * player)
   /* sobel uses scale; the others want it to be 1. */
   set_number (player->filter, "scale", 1);
   set_number (player->filter, property, player->strength);
-  if (has_regions (player)) {
-    set_text (player->filter, "roi-mode", region_modes[player->region_mode]);
-    set_text (player->filter, "rois", region);
-  }
+  set_text (player->filter, "roi-mode", region_modes[player->region_mode]);
+  set_text (player->filter, "rois", region);
   g_object_thaw_notify (G_OBJECT (player->filter));
 
   g_print ("frame %" G_GUINT64_FORMAT ": filter=%s %s=%g", player->n_frames,
@@ -159,16 +150,6 @@ change_strength (Player * player, gboolean stronger)
   player->strength = MAX (strength, filters[player->which].least);
 }
 
-static void
-next_region_mode (Player * player)
-{
-  if (has_regions (player))
-    player->region_mode =
-        (player->region_mode + 1) % G_N_ELEMENTS (region_modes);
-  else
-    g_printerr ("This version of videoconvolve has no regions.\n");
-}
-
 /* TRUE if key changes a setting. */
 static gboolean
 change_setting (Player * player, gchar key)
@@ -185,7 +166,8 @@ change_setting (Player * player, gchar key)
       change_strength (player, key == '+');
       return TRUE;
     case 'r':
-      next_region_mode (player);
+      player->region_mode =
+          (player->region_mode + 1) % G_N_ELEMENTS (region_modes);
       return TRUE;
     case 'h':
     case 'l':

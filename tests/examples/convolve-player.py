@@ -111,9 +111,8 @@ class Player:
             Gst.util_set_object_arg(self.filter, "filter", filter_name)
             self.filter.set_property("scale", 1.0)
             self.filter.set_property(what, self.strength)
-            if self.filter.find_property("rois"):
-                Gst.util_set_object_arg(self.filter, "roi-mode", mode)
-                Gst.util_set_object_arg(self.filter, "rois", region)
+            Gst.util_set_object_arg(self.filter, "roi-mode", mode)
+            Gst.util_set_object_arg(self.filter, "rois", region)
         print(f"frame {self.n_frames}: filter={filter_name} {what}={self.strength:g}"
               + (f" roi-mode={mode} rois={region}" if self.region_mode else ""), flush=True)
 
@@ -132,8 +131,6 @@ class Player:
             self.choose(1 if key == "f" else -1)
         elif key in "+-":
             self.change_strength(FACTOR if key == "+" else 1 / FACTOR)
-        elif key == "r" and not self.filter.find_property("rois"):
-            print("This version of videoconvolve has no regions.", file=sys.stderr)
         elif key == "r":
             self.region_mode = (self.region_mode + 1) % len(REGION_MODES)
         elif key in MOVES:

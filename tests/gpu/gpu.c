@@ -28,7 +28,7 @@ static const gchar *filters[] = {
 GST_START_TEST (test_memories_are_equal)
 {
   /* Sizes where the test source and the copies around us are right. */
-  for (guint f = 0; pipeline_formats[f].format != NULL; f++)
+  for (guint f = 0; f < n_pipeline_formats; f++)
     check_memories (&pipeline_formats[f], 322 + 16 * __i__, 242, N_FRAMES,
         filters[__i__], FALSE);
 }

@@ -138,8 +138,10 @@ pipeline_run (const gchar * format, ...)
 const PipelineFormat pipeline_formats[] = {
   {"NV12", 1, 1}, {"I420", 1, 1}, {"RGBA", 1, 1}, {"BGR", 1, 1},
   {"YUY2", 1, 1}, {"P010_10LE", 2, 64}, {"I420_10LE", 2, 1},
-  {"Y444_16LE", 2, 1}, {"GBR", 1, 1}, {NULL},
+  {"Y444_16LE", 2, 1}, {"GBR", 1, 1},
 };
+
+const guint n_pipeline_formats = G_N_ELEMENTS (pipeline_formats);
 
 /* What stands before and after the element, and the memory that this brings to
  * its pads. */

@@ -24,8 +24,9 @@ typedef struct {
   guint word, step;             /* as for assert_close */
 } PipelineFormat;
 
-/* Formats whose frames GStreamer 1.22 itself uploads and downloads right; the last one's format is NULL. */
+/* Formats whose frames GStreamer 1.22 itself uploads and downloads right. */
 extern const PipelineFormat pipeline_formats[];
+extern const guint n_pipeline_formats;
 
 /* The same frames from and to ordinary, page-locked and CUDA memory, filtered on the GPU, are equal byte by byte, and
  * within 1 of the CPU's. The memory is looked at: each combination is what it says. every: all nine; else the five that

@@ -55,6 +55,7 @@ typedef struct
   ConvolveMethod method;
   guint iterations;
   gdouble scale;
+  gdouble sigma_y;              /* 0: as sigma */
 } Setup;
 
 #define METHOD(name) CONVOLVE_METHOD_##name
@@ -66,11 +67,19 @@ static const Setup setups[] = {
   {GAUSSIAN, 0.6, METHOD (SEPARABLE), 1, 1},     /* 5 */
   {GAUSSIAN, 1.0, METHOD (SEPARABLE), 1, 1},     /* 7 */
   {GAUSSIAN, 1.3, METHOD (SEPARABLE), 1, 1},     /* 9 */
+  {GAUSSIAN, 2.3, METHOD (SEPARABLE), 1, 1},     /* 15 */
   {GAUSSIAN, 4.0, METHOD (SEPARABLE), 1, 1},     /* 25 */
+  {GAUSSIAN, 8.0, METHOD (SEPARABLE), 1, 1, 0.3},        /* 49 */
+  {GAUSSIAN, 1.0, METHOD (SEPARABLE), 1, 1.5},
+  {GAUSSIAN, 2.3, METHOD (SEPARABLE), 1, 1.5},
+  {GAUSSIAN, 4.0, METHOD (SEPARABLE), 1, 1.5, 0.3},
+  {GAUSSIAN, 8.0, METHOD (SEPARABLE), 1, 1.5, 0.3},
   {GAUSSIAN, 0.3, METHOD (DIRECT), 1, 1},
   {GAUSSIAN, 0.6, METHOD (DIRECT), 1, 1},
   {GAUSSIAN, 1.0, METHOD (DIRECT), 1, 1},
   {GAUSSIAN, 1.3, METHOD (DIRECT), 1, 1},
+  {GAUSSIAN, 2.3, METHOD (DIRECT), 1, 1},        /* 15 x 15 */
+  {GAUSSIAN, 4.0, METHOD (DIRECT), 1, 1.5, 0.3}, /* 25 x 3 */
   {CONVOLVE_FILTER_UNSHARP, 1.0, METHOD (SEPARABLE), 1, 1},
   {CONVOLVE_FILTER_SOBEL, 1.0, METHOD (SEPARABLE), 1, 1},
   {CONVOLVE_FILTER_SOBEL, 1.0, METHOD (DIRECT), 1, 1},
@@ -95,6 +104,8 @@ settings_from (ConvolveSettings * settings, const Setup * setup)
   convolve_settings_init (settings);
   settings->filter = setup->filter;
   settings->sigma = setup->sigma;
+  if (setup->sigma_y > 0)
+    settings->sigma_y = setup->sigma_y;
   settings->method = setup->method;
   settings->iterations = setup->iterations;
   settings->scale = setup->scale;
@@ -150,13 +161,16 @@ check_all_plans (ConvolveDevice * device, gboolean fits_all)
 static void
 test_variants (void)
 {
+  static const gchar *const routes[] = { "stencil", "float" };
   const Sim *sim = cudatest_sim ();
   ConvolveDevice *device = open_device (1, 0, NULL);
   guint missing = 0;
 
   check_all_plans (device, TRUE);
-  g_setenv ("CONVOLVE_CUDA_ROUTE", "stencil", TRUE);
-  check_all_plans (device, FALSE);
+  for (guint i = 0; i < G_N_ELEMENTS (routes); i++) {
+    g_setenv ("CONVOLVE_CUDA_ROUTE", routes[i], TRUE);
+    check_all_plans (device, FALSE);
+  }
   g_unsetenv ("CONVOLVE_CUDA_ROUTE");
   convolve_device_close (device);
 

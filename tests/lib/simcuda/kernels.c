@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuda/banded.h"
 #include "samples.h"
 #include "sim.h"
 
@@ -44,6 +45,34 @@ gsize
 sim_kernel_parameter_bytes (const SimKernel * kernel)
 {
   return is_stage (kernel) ? sizeof (ConvolveStage) : sizeof (ConvolveLaunch);
+}
+
+static gboolean
+is_banded (const SimKernel * kernel)
+{
+  return kernel->route == CONVOLVE_ROUTE_BANDED
+      || kernel->route == CONVOLVE_ROUTE_PLAIN
+      || kernel->route == CONVOLVE_ROUTE_DIRECT;
+}
+
+static gboolean
+is_direct (const SimKernel * kernel)
+{
+  return kernel->route == CONVOLVE_ROUTE_DIRECT;
+}
+
+static guint
+banded_warps (const SimKernel * kernel)
+{
+  return CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
+      kernel->taps);
+}
+
+guint
+sim_kernel_threads (const SimKernel * kernel)
+{
+  return is_banded (kernel) ? 32 * banded_warps (kernel) + 32 :
+      CONVOLVE_BLOCK_THREADS;
 }
 
 /* ---- samples ---- */
@@ -160,6 +189,8 @@ check_alignment (const SimKernel * kernel, const ConvolveLaunchPicture * p)
 
   if (kernel->samples == CONVOLVE_SAMPLES_ANY)
     return;
+  if (is_banded (kernel))
+    wanted = 4;
   if (!p->contiguous || p->swap || p->pixel_step != pixel
       || p->store != (bytes == 1 ? CONVOLVE_STORE_U8 : CONVOLVE_STORE_U16))
     sim_misuse ("%s got samples that are not side by side", kernel->name);
@@ -188,6 +219,56 @@ check_picture (const SimKernel * kernel, const ConvolveLaunchPicture * p)
       p->row_end - p->row_begin, sim_row_bytes (p));
 }
 
+static double
+to_half (double value)
+{
+  int exponent;
+
+  frexp (value, &exponent);
+  exponent = MAX (exponent - 11, -24);
+  return ldexp (rint (ldexp (value, -exponent)), exponent);
+}
+
+/* Whether a half float can have the value. */
+static gboolean
+is_half (float value)
+{
+  return value == to_half (value) && fabs (value) <= 65504;
+}
+
+/* What the products ask of a term. */
+static void
+check_banded_term (const SimKernel * kernel, const ConvolveLaunchTerm * term,
+    const float *weights, gsize n)
+{
+  guint half = kernel->taps / 2;
+
+  if (term->ax > half || term->ay > half || term->nx > half + term->ax + 1
+      || term->ny > half + term->ay + 1)
+    sim_misuse ("%s got a term of %u x %u weights around %u, %u",
+        kernel->name, term->nx, term->ny, term->ax, term->ay);
+  for (gsize i = 0; i < n; i++)
+    if (!is_half (weights[i]))
+      sim_misuse ("%s got the weight %g", kernel->name, weights[i]);
+}
+
+/* What is left to do after the sums must be what the kernel does. */
+static void
+check_plain (const SimKernel * kernel, const ConvolveLaunch * launch,
+    const ConvolveLaunchPicture * p)
+{
+  gboolean plain = launch->combine == CONVOLVE_DO_SUM && !p->weighted;
+
+  for (guint c = 0; c < p->n_components; c++) {
+    const ConvolveLaunchComponent *k = &p->component[c];
+
+    plain &= k->action == CONVOLVE_DO_FILTER && k->gain == 1 && k->offset == 0
+        && k->lo <= 0 && k->hi >= 255;
+  }
+  if (plain ? !p->plain : p->plain || kernel->route == CONVOLVE_ROUTE_PLAIN)
+    sim_misuse ("%s got more to do than to round", kernel->name);
+}
+
 /* The weights of a term: in the launch, or in memory. */
 static const float *
 term_weights (const SimKernel * kernel, const ConvolveLaunch * launch,
@@ -202,18 +283,26 @@ term_weights (const SimKernel * kernel, const ConvolveLaunch * launch,
         term->ny);
     return NULL;
   }
-  if (kernel->taps != 0 && (term->nx != kernel->taps
+  if (kernel->taps != 0 && !is_banded (kernel)
+      && (term->nx != kernel->taps
           || term->ny != kernel->taps || term->ax != kernel->taps / 2
           || term->ay != kernel->taps / 2))
     sim_misuse ("%s got a term of %u x %u weights", kernel->name, term->nx,
         term->ny);
-  if ((launch->weights == 0) != (kernel->taps != 0)
+  if ((launch->weights == 0) != (kernel->taps != 0 && !is_banded (kernel))
       && kernel->route != CONVOLVE_ROUTE_STENCIL)
     sim_misuse ("%s looks for its weights elsewhere", kernel->name);
-  if (launch->weights != 0)
-    return sim_check_rows ("a kernel's weights",
-        launch->weights + term->first * (guint64) 4, 0, 1, n * 4) ?
-        (const float *) (gsize) launch->weights + term->first : NULL;
+  if (launch->weights != 0) {
+    const float *weights =
+        (const float *) (gsize) launch->weights + term->first;
+
+    if (!sim_check_rows ("a kernel's weights",
+            launch->weights + term->first * (guint64) 4, 0, 1, n * 4))
+      return NULL;
+    if (is_banded (kernel))
+      check_banded_term (kernel, term, weights, n);
+    return weights;
+  }
   if (term->first + n > CONVOLVE_LAUNCH_WEIGHTS) {
     sim_misuse ("%s got more weights than a launch holds", kernel->name);
     return NULL;
@@ -228,6 +317,20 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
   const ConvolveLaunchSet *set = &launch->set[p->weights];
   guint nx = 0, ny = 0, ax = 0, ay = 0;
 
+  if (is_banded (kernel)) {
+    for (guint i = 0; i < launch->n_pictures; i++)
+      ny = MAX (ny, launch->set[launch->picture[i].weights].term[0].ny);
+    if (launch->stages < convolve_banded_least_stages (is_direct (kernel), ny)
+        || launch->stages > CONVOLVE_BANDED_MAX_STAGES
+        || launch->stage_bytes < CONVOLVE_BANDED_ROWS
+        * convolve_banded_pitch (p->n_components, kernel->taps,
+            banded_warps (kernel)))
+      sim_misuse ("%s got %u stages of %u bytes", kernel->name,
+          launch->stages, launch->stage_bytes);
+    return launch->stages
+        * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
+        + convolve_banded_table_bytes (is_direct (kernel), kernel->taps, ny);
+  }
   for (guint t = 0; t < set->n_terms; t++) {
     ax = MAX (ax, set->term[t].ax);
     ay = MAX (ay, set->term[t].ay);
@@ -257,12 +360,15 @@ check_geometry (const SimKernel * kernel, const ConvolveLaunch * launch,
 
   for (guint i = 0; i < launch->n_pictures; i++) {
     const ConvolveLaunchPicture *p = &launch->picture[i];
-    guint strip = CONVOLVE_WARP_PIXELS (p->n_components);
+    guint strip = is_banded (kernel) ? banded_warps (kernel)
+        * CONVOLVE_BANDED_PIXELS (p->n_components) :
+        CONVOLVE_WARP_PIXELS (p->n_components);
+    guint step = is_banded (kernel) ? CONVOLVE_BANDED_ROWS : CONVOLVE_STEP_ROWS;
 
     if (kernel->route == CONVOLVE_ROUTE_STENCIL)
       continue;
     if (p->first_block != blocks || p->task_rows == 0
-        || p->task_rows % CONVOLVE_STEP_ROWS != 0
+        || p->task_rows % step != 0
         || p->blocks_x != (guint) (p->width + strip - 1) / strip
         || p->blocks_y != (guint) (p->row_end - p->row_begin + p->task_rows
             - 1) / p->task_rows)
@@ -319,9 +425,32 @@ term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   return sum;
 }
 
+/* What the products make of it: a row's sum, of samples less 128, becomes a
+ * half float. */
+static double
+banded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
+{
+  double sum = 0, sx = 0, sy = 0;
+
+  for (guint i = 0; i < term->nx; i++)
+    sx += w[i];
+  for (guint j = 0; j < term->ny; j++) {
+    double row = 0;
+
+    for (guint i = 0; i < term->nx; i++)
+      row += w[i] * (tap (launch, p, (gint64) x + i - term->ax,
+              (gint64) y + j - term->ay, c) - 128);
+    sum += w[term->nx + j] * to_half (row);
+    sy += w[term->nx + j];
+  }
+  return sum + 128 * sx * sy;
+}
+
 static guint
-filter_sample (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
-    const float *const *weights, gint x, gint y, guint c)
+filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch,
+    const ConvolveLaunchPicture * p, const float *const *weights, gint x,
+    gint y, guint c)
 {
   const ConvolveLaunchSet *set = &launch->set[p->weights];
   const ConvolveLaunchComponent *k = &p->component[c];
@@ -332,7 +461,8 @@ filter_sample (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   if (k->action == CONVOLVE_DO_FILL)
     return k->fill;
   for (guint i = 0; i < set->n_terms; i++)
-    t[i] = term_sum (launch, p, &set->term[i], weights[i], x, y, c);
+    t[i] = (is_banded (kernel) && !is_direct (kernel) ? banded_sum : term_sum)
+        (launch, p, &set->term[i], weights[i], x, y, c);
   if (p->weighted && c != p->alpha) {
     double divisor =
         term_sum (launch, p, &set->term[0], weights[0], x, y, p->alpha);
@@ -369,6 +499,8 @@ run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
       continue;
     if (!check_picture (kernel, p))
       return;
+    if (kernel->samples == CONVOLVE_SAMPLES_U8)
+      check_plain (kernel, launch, p);
     if (set->n_terms < 1 || set->n_terms > 2
         || (kernel->route != CONVOLVE_ROUTE_STENCIL
             && set->n_terms != kernel->terms)) {
@@ -383,7 +515,7 @@ run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
         guint sample[4];
 
         for (guint c = 0; c < p->n_components; c++)
-          sample[c] = filter_sample (launch, p, weights, x, y, c);
+          sample[c] = filter_sample (kernel, launch, p, weights, x, y, c);
         sim_write_pixel (p, x, y, sample);
       }
   }

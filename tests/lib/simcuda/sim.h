@@ -147,6 +147,7 @@ void sim_stream_unregister (SimStream * stream);
 /* kernels.c */
 const SimKernel *sim_kernel_find (const gchar * name);
 gsize sim_kernel_parameter_bytes (const SimKernel * kernel);
+guint sim_kernel_threads (const SimKernel * kernel);
 void sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid, guint shared_bytes);
 /* How often the kernel of that name ran. */
 guint sim_kernel_runs (const gchar * name);

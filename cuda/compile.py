@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs nvcc and writes down what it says of the kernels. Usage: compile.py REPORT nvcc ARGUMENT...
+
+The report is ptxas's own (registers, stack, spills), then a line for each instruction of double precision in the PTX:
+"f64 FUNCTION: INSTRUCTION". tests/ptxas.py reads it.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# Moving 64 bits is not arithmetic.
+DOUBLE = re.compile(r'^\s*(?:@\S+\s+)?(?!(?:ld|st|mov|\.)\b)([a-z][\w.]*\.f64[\w.]*)\b')
+ENTRY = re.compile(r'\.(?:entry|func)\s+(?:\([^)]*\)\s*)?(\w+)')
+
+
+def doubles(folder):
+    """Names of functions and instructions of double precision in the PTX files."""
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith('.ptx'):
+            continue
+        function = '?'
+        with open(os.path.join(folder, name), encoding='utf-8') as ptx:
+            for line in ptx:
+                entry = ENTRY.search(line)
+                function = entry.group(1) if entry else function
+                found = DOUBLE.match(line)
+                if found:
+                    yield function, found.group(1)
+
+
+def main():
+    report, command = sys.argv[1], sys.argv[2:]
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run(command + ['-Xptxas', '-v', '--keep', '--keep-dir', folder], stderr=subprocess.PIPE,
+                                text=True, check=False)
+        found = sorted(set(doubles(folder)))
+    with open(report, 'w', encoding='utf-8') as out:
+        out.write(result.stderr)
+        for function, instruction in found:
+            out.write(f'f64 {function}: {instruction}\n')
+    for line in result.stderr.splitlines():
+        if result.returncode != 0 or ('info' not in line and 'bytes stack frame' not in line and line.strip()):
+            print(line, file=sys.stderr)
+    return result.returncode
+
+
+if __name__ == '__main__':
+    sys.exit(main())

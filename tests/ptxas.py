@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the compiler says of the kernels: none spills registers but the stencil, the baseline; none computes in double
+precision; none is missing. Usage: ptxas.py variants.h REPORT... (the reports are those of cuda/compile.py)."""
+import re
+import sys
+
+SPILLING = {'stencil'}
+KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'")
+PROPERTIES = re.compile(r'Function properties for (\S+)')
+SPILL = re.compile(r'(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads')
+REGISTERS = re.compile(r'Used (\d+) registers')
+VARIANT = re.compile(r'^ *X \((\w+), \w+, \w+, \w+, \d+, \d+\)', re.MULTILINE)
+
+
+def read_report(path, kernels, faults):
+    """Adds (kernel, architecture) -> registers to kernels."""
+    kernel = None
+    with open(path, encoding='utf-8') as report:
+        for line in report:
+            found = KERNEL.search(line)
+            if found:
+                kernel = found.groups()
+                kernels[kernel] = 0
+            found = SPILL.search(line)
+            if found and kernel and int(found.group(2)) + int(found.group(3)) > 0 and kernel[0] not in SPILLING:
+                faults.append(f'{kernel[0]} for {kernel[1]} spills: {line.strip()}')
+            found = REGISTERS.search(line)
+            if found and kernel:
+                kernels[kernel] = int(found.group(1))
+            if line.startswith('f64 '):
+                faults.append(f'double precision: {line[4:].strip()}')
+
+
+def main():
+    kernels, faults = {}, []
+    with open(sys.argv[1], encoding='utf-8') as header:
+        wanted = VARIANT.findall(header.read())
+    for path in sys.argv[2:]:
+        read_report(path, kernels, faults)
+    seen = {name for name, _ in kernels}
+    faults += [f'{name} is in no report' for name in wanted if name not in seen]
+    if not wanted:
+        faults.append(f'{sys.argv[1]} names no variant')
+    for (name, architecture), registers in sorted(kernels.items()):
+        print(f'{name:24} {architecture:8} {registers:4} registers')
+    print('\n'.join(faults) or f'{len(kernels)} kernels, no fault')
+    return 1 if faults else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

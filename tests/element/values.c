@@ -438,6 +438,9 @@ GST_START_TEST (test_presets)
   }
   fail_unless (gst_preset_load_preset (preset, "Pencil edges"));
   assert_filled (filter_one (h, filled_buffer (32, 9, n)), 255);
+  fail_unless (gst_preset_load_preset (preset, "Fine detail off"));
+  assert_value (h->element, "levels", "2");
+  assert_value (h->element, "detail-gains", "< (double)0.25, (double)0.6 >");
   fail_unless (gst_preset_load_preset (preset, "Strong blur"));
   assert_value (h->element, "filter", "gaussian");
   assert_value (h->element, "sigma", "12");

@@ -65,9 +65,12 @@ set_up "$build"
 ninja -C "$build"
 suite plain "$build"
 if [ -z "$quick" ]; then
-  suite leaks "$build" --setup leaks --suite element
+  suite leaks "$build" --setup leaks --suite element --no-suite simcuda-pictures
   suite valgrind "$build" --setup valgrind --suite unit --suite element --no-suite simcuda
-  set_up "$sanitized" -Db_sanitize=address,undefined -Db_lundef=false
+  # The kernels are the same, and take the longest.
+  images=
+  [ ! -e "$build/cuda/stage.fatbin" ] || images=$build/cuda
+  set_up "$sanitized" -Db_sanitize=address,undefined -Db_lundef=false -Dcuda-images="$images"
   ninja -C "$sanitized"
   suite sanitizers "$sanitized" --setup sanitizers --suite unit --suite check --suite element --no-suite simcuda-pictures
 fi

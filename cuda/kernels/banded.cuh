@@ -579,13 +579,16 @@ filter_all (const ConvolveLaunch &l)
   if (threadIdx.x == 0)
     init_stages (l, WARPS);
   __syncthreads ();
-  for (uint32_t i = 0; i < l.n_pictures; i++)
-    with_count (l.picture[i].n_components, [&] (auto n) {
-      if (warp == WARPS)
+  if (warp == WARPS)
+    for (uint32_t i = 0; i < l.n_pictures; i++)
+      with_count (l.picture[i].n_components, [&] (auto n) {
         feed_picture<decltype (n)::value, R, WARPS> (l, l.picture[i], block, stages, landed_turns);
-      else
+      });
+  else
+    for (uint32_t i = 0; i < l.n_pictures; i++)
+      with_count (l.picture[i].n_components, [&] (auto n) {
         filter_picture<decltype (n)::value, R, WARPS, PLAIN> (l, l.picture[i], block, stages, warp);
-    });
+      });
 }
 
 #endif

@@ -248,13 +248,16 @@ direct_all (const ConvolveLaunch &l)
   if (threadIdx.x == 0)
     init_stages (l, WARPS);
   __syncthreads ();
-  for (uint32_t i = 0; i < l.n_pictures; i++)
-    with_count (l.picture[i].n_components, [&] (auto n) {
-      if (warp == WARPS)
+  if (warp == WARPS)
+    for (uint32_t i = 0; i < l.n_pictures; i++)
+      with_count (l.picture[i].n_components, [&] (auto n) {
         feed_direct<decltype (n)::value, R, WARPS> (l, l.picture[i], block, stages, landed_turns);
-      else
+      });
+  else
+    for (uint32_t i = 0; i < l.n_pictures; i++)
+      with_count (l.picture[i].n_components, [&] (auto n) {
         filter_direct<decltype (n)::value, R, WARPS> (l, l.picture[i], block, stages, warp);
-    });
+      });
 }
 
 #define CONVOLVE_DIRECT_BODY(taps) direct_all<taps / 2, CONVOLVE_BANDED_WARPS (true, taps)> (launch)

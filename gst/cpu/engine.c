@@ -38,20 +38,27 @@ fill_slot (const CpuPiece * piece, gint y, guint slot)
   const CpuKernels *kernels = step->kernels;
   gsize pixel = step->sum_lanes * kernels->real_bytes;
   gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
-  guint8 *row = NULL;
+  guint8 *row, *shared = NULL;
 
-  /* Direct terms share a ring of the rows themselves. */
+  /* Direct terms share a ring of the rows themselves, or of their pairs. */
   for (guint i = 0; i < step->n_terms; i++)
     if (!step->term[i].separable && !step->term[i].streamed)
-      row = ring_row (piece, &step->term[i], slot);
-  if (row == NULL)
-    row = at (piece, step->memory.padded);
+      shared = ring_row (piece, &step->term[i], slot);
+  row = shared != NULL && kernels->pair == NULL ? shared :
+      at (piece, step->memory.padded);
   convolve_cpu_piece_load_window_row (piece, y, row);
+  if (kernels->pair != NULL)
+    kernels->pair (row, shared, samples
+        + (gsize) (step->left + step->right) * step->sum_lanes,
+        step->sum_lanes);
 
   for (guint i = 0; i < step->n_terms; i++) {
     const CpuTerm *term = &step->term[i];
 
-    if (term->separable)
+    if (step->box)
+      kernels->box_row (row, ring_row (piece, term, slot), samples,
+          step->sum_lanes, &step->box_x);
+    else if (term->separable)
       kernels->row (row + term->x_first * pixel, ring_row (piece, term, slot),
           samples, step->sum_lanes, term->x_weights, term->x_taps);
   }
@@ -75,7 +82,7 @@ slot_of (const CpuPiece * piece, gint y)
   const ConvolvePass *pass = step->pass;
 
   if (!step->whole)
-    return (y - (piece->y0 - (gint) step->above)) % step->slots;
+    return (guint) (y - (piece->y0 - (gint) step->above)) % step->slots;
   y = convolve_border_map (pass->border, y, pass->height);
   return y < 0 ? pass->height : y;
 }
@@ -105,13 +112,13 @@ static void
 set_taps (const CpuPiece * piece, const CpuTerm * term, const CpuGroup * group,
     const void *const *window, CpuTaps * taps)
 {
-  gsize real = piece->step->kernels->real_bytes;
+  gsize bytes = piece->step->kernels->tap_bytes;
   const CpuTapPlace *tap = term->tap + group->first;
   const void **places = (const void **) at (piece, piece->step->memory.at);
   guint n = group->n0 + group->n01 + group->n1;
 
   for (guint i = 0; i < n; i++)
-    places[i] = (const guint8 *) window[tap[i].row] + tap[i].offset * real;
+    places[i] = (const guint8 *) window[tap[i].row] + tap[i].offset * bytes;
   taps->n0 = group->n0;
   taps->n01 = group->n01;
   taps->n1 = group->n1;
@@ -262,8 +269,59 @@ finish_row (const CpuPiece * piece, gint y, guint i)
   }
 }
 
+static const void *
+box_row (const CpuPiece * piece, gint y)
+{
+  return ring_row (piece, &piece->step->term[0], slot_of (piece, y));
+}
+
+/* The running sums before row y. Kernels have an order of their own for the
+ * elements of a vector. */
 static void
-run_rows (const CpuPiece * piece, gint y)
+start_box (CpuPiece * piece, gint y, gint above, gint below)
+{
+  const CpuStep *step = piece->step;
+  gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
+  gsize bytes = (samples + CPU_SLACK) * step->kernels->sum_bytes;
+  void *sum = at (piece, step->memory.sum[0][0]);
+
+  memset (sum, 0, bytes);
+  memset (at (piece, step->memory.sum[0][1]), 0, bytes);
+  for (gint k = -above; k < below; k++)
+    step->kernels->box_add (sum, box_row (piece, y + k), samples, &step->sink);
+}
+
+/* A box's output rows y and y + 1. */
+static void
+run_box (CpuPiece * piece, gint y, guint8 * const *dst)
+{
+  const CpuStep *step = piece->step;
+  const CpuBoxAxis *axis = &step->box_y;
+  gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
+  gboolean ends = axis->end != axis->inner;
+  gint above = (gint) step->above - ends, below = (gint) step->below - ends;
+  CpuBoxRows rows = { {NULL} };
+
+  if (!piece->summed)
+    start_box (piece, y, above, below);
+  for (gint i = 0; i < 2; i++) {
+    rows.enter[i] = box_row (piece, y + i + below);
+    rows.leave[i] = box_row (piece, y + i - above - 1);
+    if (ends) {
+      rows.first[i] = box_row (piece, y + i - (gint) step->above);
+      rows.last[i] = box_row (piece, y + i + (gint) step->below);
+    }
+  }
+  /* Nothing leaves yet: a row of zeros. */
+  if (!piece->summed)
+    rows.leave[0] = at (piece, step->memory.sum[0][1]);
+  piece->summed = TRUE;
+  step->kernels->box_store (at (piece, step->memory.sum[0][0]), &rows, axis,
+      dst, samples, &step->sink);
+}
+
+static void
+run_rows (CpuPiece * piece, gint y)
 {
   const CpuStep *step = piece->step;
   guint rows = MIN (2, piece->y1 - y);
@@ -272,7 +330,9 @@ run_rows (const CpuPiece * piece, gint y)
   if (step->fused)
     for (guint i = 0; i < 2; i++)
       dst[i] = store_row (piece, y, i);
-  for (guint t = 0; t < step->n_terms; t++) {
+  if (step->box)
+    run_box (piece, y, dst);
+  for (guint t = 0; t < step->n_terms && !step->box; t++) {
     gboolean first = t == 0 || !step->add_terms;
     gboolean last = t + 1 == step->n_terms;
     const gsize *sum = step->memory.sum[step->add_terms ? 0 : t];
@@ -298,6 +358,7 @@ static void
 start (CpuPiece * piece, const CpuStep * step, gint y, gint * next)
 {
   piece->step = step;
+  piece->summed = FALSE;
   *next = y - (gint) step->above;
   convolve_cpu_piece_map_borders (piece);
   if (step->whole && has_ring (step))

@@ -26,6 +26,7 @@ typedef struct {
   gint x0, x1, y0, y1;          /* what is to be written */
   CpuEven even;
   const gint *cancelled;        /* atomic: when set, the rest need not be made */
+  gboolean summed;              /* the running sums of a box are those of the rows before the next */
 } CpuPiece;
 
 /* What pieces of a frame have in common. */

@@ -271,16 +271,52 @@ store_f (const void *x, guint8 * dst, gsize n, const CpuSink * sink)
 #if VEC_FIXED
 #include "kernels-fixed.h"
 #define FIXED { \
+    .real = CPU_REAL_FIXED, \
     .real_bytes = sizeof (gint16), \
+    .sum_bytes = sizeof (gint16), \
     .weight_bytes = sizeof (gint32), \
+    .tap_bytes = sizeof (gint16), \
+    .group = CPU_GROUP_INTEGERS, \
     .load_u8 = load_u8_s, \
     .row = row_s, \
     .sum = sum_s, \
     .sum_store = sum_store_s, \
   }
+#define FOLDED { \
+    .real = CPU_REAL_FOLDED, \
+    .real_bytes = sizeof (gint16), \
+    .sum_bytes = sizeof (gint16), \
+    .weight_bytes = sizeof (gint32), \
+    .tap_bytes = sizeof (gint16), \
+    .group = CPU_GROUP_INTEGERS, \
+    .load_u8 = load_u8_h, \
+    .row = row_h, \
+    .sum_store = sum_store_h, \
+  }
 #else
 #define FIXED { 0 }
+#define FOLDED { 0 }
 #endif
+
+#if VEC_PAIRS
+#include "kernels-pairs.h"
+#define PAIRS { \
+    .real = CPU_REAL_CENTRED, \
+    .real_bytes = sizeof (gint16), \
+    .sum_bytes = sizeof (gint32), \
+    .weight_bytes = sizeof (gint32), \
+    .tap_bytes = 2 * sizeof (gint16), \
+    .group = CPU_GROUP_INTEGERS, \
+    .load_u8 = load_u8_p, \
+    .pair = pair_p, \
+    .sum = sum_p, \
+    .sum_store = sum_store_p, \
+  }
+#else
+#define PAIRS { 0 }
+#endif
+
+#include "kernels-box.h"
 
 static void
 blend (guint8 * restrict d, const guint8 * restrict s,
@@ -330,9 +366,13 @@ differ (const guint8 * bytes, const guint8 * pattern, const guint8 * mask,
 #define ISA_NAME "plain C"
 #endif
 
-#define KERNELS(suffix, real, fused) { \
-    .real_bytes = sizeof (real), \
-    .weight_bytes = sizeof (real), \
+#define KERNELS(suffix, type, name, fused) { \
+    .real = name, \
+    .real_bytes = sizeof (type), \
+    .sum_bytes = sizeof (type), \
+    .weight_bytes = sizeof (type), \
+    .tap_bytes = sizeof (type), \
+    .group = CPU_GROUP, \
     .load_u8 = load_u8_##suffix, \
     .load_u16 = load_u16_##suffix, \
     .row = row_##suffix, \
@@ -350,11 +390,30 @@ differ (const guint8 * bytes, const guint8 * pattern, const guint8 * mask,
     .enlarge = enlarge_##suffix, \
   }
 
+#define BOX(suffix, type, name, sum) { \
+    .real = name, \
+    .real_bytes = sizeof (type), \
+    .sum_bytes = sizeof (sum), \
+    .weight_bytes = sizeof (type), \
+    .tap_bytes = sizeof (type), \
+    .group = CPU_GROUP, \
+    .load_u8 = load_u8_##suffix, \
+    .load_u16 = load_u16_##suffix, \
+    .box_row = box_row_##suffix, \
+    .box_add = box_add_##suffix, \
+    .box_store = box_store_##suffix, \
+  }
+
 const CpuIsa PASTE (convolve_cpu_isa_, CPU_ISA) = {
   .name = ISA_NAME,
-  .single = KERNELS (f, gfloat, sum_store_f),
-  .full = KERNELS (d, gdouble, NULL),
+  .single = KERNELS (f, gfloat, CPU_REAL_FLOAT, sum_store_f),
+  .full = KERNELS (d, gdouble, CPU_REAL_DOUBLE, NULL),
   .fixed = FIXED,
+  .folded = FOLDED,
+  .pairs = PAIRS,
+  .box_bytes = BOX (w, guint16, CPU_REAL_WORD, guint32),
+  .box_longs = BOX (l, guint32, CPU_REAL_LONG, guint32),
+  .box_doubles = BOX (d, gdouble, CPU_REAL_DOUBLE, gdouble),
   .blend = blend,
   .differ = differ,
 };

@@ -17,9 +17,23 @@ G_BEGIN_DECLS
 #define CPU_MAX_LANES 5         /* four components, and alpha of another plane */
 /* Bytes of a pattern of alpha: a whole number of pixels of any layout. */
 #define CPU_MASK 64
-/* So many products are added up in one go at most; longer sums are sums of such sums, since the roundings of n equal
- * terms all go the same way and come to n / 2 times the last bit. */
+/* So many products of floats are added up in one go at most; longer sums are sums of such sums, since the roundings of
+ * n equal terms all go the same way and come to n / 2 times the last bit. */
 #define CPU_GROUP 80
+/* Integers have no such reason, but the taps of a go should stay in the first level cache. */
+#define CPU_GROUP_INTEGERS 320
+
+/* What the samples of a working row are. */
+typedef enum {
+  CPU_REAL_NONE,
+  CPU_REAL_FLOAT,
+  CPU_REAL_DOUBLE,
+  CPU_REAL_FIXED,               /* gint16: (v - 127.5) x 256 */
+  CPU_REAL_FOLDED,              /* gint16: (v - 127.5) x 128 */
+  CPU_REAL_CENTRED,             /* gint16: v - 128 */
+  CPU_REAL_WORD,                /* guint16 */
+  CPU_REAL_LONG,                /* guint32 */
+} CpuReal;
 
 /* How words of 16 bits are stored: value = ((swapped word) >> shift) & mask. */
 typedef struct {
@@ -45,7 +59,28 @@ typedef struct {
   gboolean uniform;             /* all patterns have the same numbers for all lanes, gain is 1 */
   const void *gain, *offset, *lo, *hi;  /* patterns */
   gint shift, low, high;        /* fixed point: sample = ((sum + low) >> shift) + high */
+  gint least, most;             /* pairs: the clamp; high is not used */
+  gfloat scale;                 /* boxes: sample = offset + gain x scale x sum */
+  /* Boxes of words: t = sum, if that fits into 16 bits (small), or the upper half of sum x 2^box_up;
+   * sample = ((t x box_factor >> 16) + low) >> shift. wide: words may have more than 15 bits, sums of others more
+   * than 31. */
+  gboolean box_small, box_wide;
+  gint box_up;
+  guint16 box_factor;
 } CpuSink;
+
+/* Weights of a box along an axis, as integers: inner each, but for the first and the last, which are end each. */
+typedef struct {
+  guint taps;
+  guint inner, end;
+} CpuBoxAxis;
+
+/* Rows of which running sums for two output rows are made: sum + enter[0] - leave[0] is the first, with enter[1] and
+ * leave[1] it becomes the second. */
+typedef struct {
+  const void *enter[2], *leave[2];
+  const void *first[2], *last[2];       /* the rows with the weight end, or NULL if all weights are alike */
+} CpuBoxRows;
 
 /* What joins the sums of the terms, for the operations that are not one plain sum. */
 typedef enum {
@@ -67,14 +102,20 @@ typedef struct {
 } CpuJoin;
 
 typedef struct {
+  CpuReal real;
   guint real_bytes;
+  guint sum_bytes;              /* of a sum between two goes, or of a running sum */
   guint weight_bytes;           /* of a weight; fixed point has each twice in a 32-bit word */
+  guint tap_bytes;              /* of what a direct term's taps lie on: a sample, or a pair of them */
+  guint group;                  /* so many taps in one go */
 
   /* n samples of a picture to a working row. */
   void (*load_u8) (const guint8 * raw, void *x, gsize n);
   void (*load_u16) (const guint8 * raw, void *x, gsize n, const CpuWord * word);
   /* out[i] = sum of w[k] x x[i + k step], k = 0 .. taps - 1. */
   void (*row) (const void *x, void *out, gsize n, guint step, const void *w, guint taps);
+  /* out[i] = the pair x[i], x[i + step], where direct terms want that. */
+  void (*pair) (const void *x, void *out, gsize n, guint step);
   /* The sum of taps to two working rows; plus these rows if add. */
   void (*sum) (const CpuTaps * taps, void *const out[2], gsize n, gboolean add);
   /* The same with part (two working rows, or NULL) added, then gain, offset, clamp, rounding, to two picture rows. */
@@ -90,6 +131,13 @@ typedef struct {
   void (*weigh) (const void *v, const void *a, void *out, gsize n, guint lanes);
   /* out[i] = the mean of covers samples from x[i covers] on, over rows; plus out[i] if add. */
   void (*mean) (const void *x, void *out, gsize n, guint covers, guint rows, gboolean add);
+
+  /* For boxes, in integers, so that nothing is rounded however long a sum runs. */
+  /* out[i] = the box of x[i], x[i + step], ...; x is overwritten. */
+  void (*box_row) (void *x, void *out, gsize n, guint step, const CpuBoxAxis * axis);
+  void (*box_add) (void *sum, const void *row, gsize n, const CpuSink * sink);
+  void (*box_store) (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+      const CpuSink * sink);
 
   /* The following write n samples, or n pixels of lanes samples, exactly. */
   /* out = rows[1] + amount x what flows to it from above, below, and one pixel to both sides; join's threshold is 1 /
@@ -109,9 +157,17 @@ typedef struct {
   const gchar *name;            /* "AVX2" */
   CpuKernels single, full;      /* float, double */
   /* 16-bit fixed point, for the sums of step-fixed.c over bytes: samples are (v - 127.5) x 256, a product is a
-   * rounding multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (real_bytes 0)
+   * rounding multiply-high, sums may overflow on the way. Has load_u8, row, sum and sum_store, or (CPU_REAL_NONE)
    * nothing. */
   CpuKernels fixed;
+  /* The same with samples of half the size, so that two can be added before they are multiplied: for separable terms
+   * that are symmetric along both axes. Of n weights there are n / 2 + 1, from the middle on, which counts half. row
+   * has them, and sum_store: its taps are all n01 rows of the windows of both output rows, in order. */
+  CpuKernels folded;
+  /* Samples in pairs, a weight for each, and sums of 32 bits: for direct terms of bytes; or CPU_REAL_NONE. */
+  CpuKernels pairs;
+  /* Boxes alone, see step-box.c: of bytes to bytes, and of all that fits into 32 bits or into 53. */
+  CpuKernels box_bytes, box_longs, box_doubles;
   /* d = (d & keep) | (s & copy) | fill, byte by byte. */
   void (*blend) (guint8 * d, const guint8 * s, const guint8 * keep, const guint8 * copy, const guint8 * fill,
       gsize n);

@@ -58,7 +58,7 @@ load_alpha_row (const CpuPiece * piece, gint y, gint x, gsize n, gdouble * to)
   for (gsize i = 0; i < n; i++) {
     gsize k = (x + i) * other->lanes + alpha->component;
 
-    to[i] = other->kernels->real_bytes == sizeof (gfloat) ?
+    to[i] = other->kernels->real == CPU_REAL_FLOAT ?
         ((const gfloat *) row)[k] : ((const gdouble *) row)[k];
   }
 }
@@ -115,7 +115,7 @@ load_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
       for (gint k = from; k < end; k++)
         sum += raw[k];
       sum /= (gdouble) (end - from) * (y_last - y_first);
-      if (step->kernels->real_bytes == sizeof (gfloat))
+      if (step->kernels->real == CPU_REAL_FLOAT)
         ((gfloat *) to)[i] += (gfloat) sum;
       else
         ((gdouble *) to)[i] += sum;
@@ -174,19 +174,37 @@ convolve_cpu_piece_map_borders (const CpuPiece * piece)
   }
 }
 
-static void
-copy_pixel (guint8 * to, const guint8 * from, gsize pixel)
+/* Pixels that stand for others of the row; how many there are before one that
+ * does not. With a size that is known there is no call for each. */
+static inline gint
+copy_pixels (guint8 * row, guint8 * to, const gint * index, gint n, gsize pixel)
 {
-  if (pixel == sizeof (gfloat))
-    memcpy (to, from, sizeof (gfloat));
-  else if (pixel == 4 * sizeof (gfloat))
-    memcpy (to, from, 4 * sizeof (gfloat));
-  else
-    memcpy (to, from, pixel);
+  gint i = 0;
+
+  for (; i < n && index[i] >= 0; i++)
+    memcpy (to + i * pixel, row + index[i] * pixel, pixel);
+  return i;
 }
 
-/* Fills the pixels at .. at + n - 1 of a loaded row, which lie outside the
- * picture, by the index that starts at index. */
+static gint
+copy_known (guint8 * row, guint8 * to, const gint * index, gint n, gsize pixel)
+{
+  switch (pixel) {
+    case 2:
+      return copy_pixels (row, to, index, n, 2);
+    case 4:
+      return copy_pixels (row, to, index, n, 4);
+    case 8:
+      return copy_pixels (row, to, index, n, 8);
+    case 16:
+      return copy_pixels (row, to, index, n, 16);
+    default:
+      return copy_pixels (row, to, index, n, pixel);
+  }
+}
+
+/* Fills the pixels at place .. place + n - 1 of a loaded row, which lie outside
+ * the picture, by the index that starts at index. */
 static void
 extend (const CpuPiece * piece, gint y, guint8 * row, gint place,
     const gint * index, gint n)
@@ -194,21 +212,20 @@ extend (const CpuPiece * piece, gint y, guint8 * row, gint place,
   const CpuStep *step = piece->step;
   gsize pixel = step->sum_lanes * step->kernels->real_bytes;
 
-  for (gint i = 0; i < n; i++) {
+  for (gint i = 0; i < n;) {
     guint8 *to = row + (place + i) * pixel;
+    gint run = 1;
 
     if (index[i] >= 0) {
-      copy_pixel (to, row + index[i] * pixel, pixel);
+      run = copy_known (row, to, index + i, n - i, pixel);
     } else if (index[i] == CONSTANT) {
-      copy_pixel (to, step->edge, pixel);
+      memcpy (to, step->edge, pixel);
     } else {
-      gint run = 1;
-
       while (i + run < n && index[i + run] == index[i] - run)
         run++;
       load_weighed (piece, y, FAR - index[i], run, to);
-      i += run - 1;
     }
+    i += run;
   }
 }
 
@@ -228,7 +245,7 @@ convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *to)
   y = convolve_border_map (pass->border, y, pass->height);
   if (y < 0) {
     for (gint i = 0; i < left + strip + right; i++)
-      copy_pixel ((guint8 *) to + i * pixel, step->edge, pixel);
+      memcpy ((guint8 *) to + i * pixel, step->edge, pixel);
     return;
   }
   load_weighed (piece, y, first, end - first, (guint8 *) to + before * pixel);

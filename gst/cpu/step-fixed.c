@@ -27,10 +27,13 @@
 /* The error that is to be expected: so that hardly a sample is not the nearest
  * integer unless the exact result is near a half anyway. */
 #define MAX_EXPECTED 0.035
+#define ALIKE_WEIGHTS 1e-12
 #define ALIKE 32                /* weights this near each other, as integers */
 #define MAX_SUM 32767.0
 #define MAX_WEIGHT 32766.5
 #define MAX_TAPS 128            /* nothing larger passes the bound */
+#define MAX_PAIR_BITS 24
+#define MAX_PAIR_SUM 2147483647.0
 
 static gdouble
 largest (const ConvolveMatrix * matrix)
@@ -89,12 +92,12 @@ to_integers (const ConvolveMatrix * matrix, gint bits, gdouble * error)
  * that peak (in units): they give *out_bits, as many as its sums have room for
  * if half a unit of the result is added, or not. NULL if there are none. */
 static ConvolveMatrix *
-fit (const ConvolveMatrix * weights, gint in_bits, gdouble * peak,
-    gboolean add_half, gint * out_bits, gdouble * off)
+fit (const ConvolveMatrix * weights, gint in_bits, gint most_bits,
+    gdouble * peak, gboolean add_half, gint * out_bits, gdouble * off)
 {
   guint taps = weights->width * weights->height;
 
-  for (gint bits = SAMPLE_BITS; bits > 0; bits--) {
+  for (gint bits = most_bits; bits > 0; bits--) {
     ConvolveMatrix *q = to_integers (weights, 15 - in_bits + bits, off);
     gdouble top;
 
@@ -116,11 +119,12 @@ fit (const ConvolveMatrix * weights, gint in_bits, gdouble * peak,
  * picture has few values, those of products with nearly the same weight are the
  * same, and their sum grows with their number. */
 static gdouble
-expected_square (const ConvolveMatrix * q, gint in_bits, gint out_bits)
+expected_square (const ConvolveMatrix * q, gdouble range, gint in_bits,
+    gint out_bits)
 {
   guint n = q->width * q->height;
   gdouble unit = ldexp (1, -out_bits), pairs = 0;
-  gdouble weight = MIDDLE * ldexp (1, in_bits - out_bits - 15);
+  gdouble weight = range * ldexp (1, in_bits - out_bits - 15);
 
   for (guint i = 0; i < n; i++)
     for (guint k = 0; k < n; k++)
@@ -162,15 +166,71 @@ try_direct (CpuStep * step, const ConvolveMatrix * weights, gdouble sum,
     gdouble offset, ConvolveMatrix ** matrix)
 {
   guint64 taps = (guint64) weights->width * weights->height;
-  gdouble peak = ldexp (MIDDLE, SAMPLE_BITS), off;
+  gdouble peak = ldexp (MIDDLE, SAMPLE_BITS), off, expected;
   gint bits;
 
   if (taps > MAX_TAPS)
     return FALSE;
-  *matrix = fit (weights, SAMPLE_BITS, &peak, !is_odd (sum), &bits, &off);
-  return *matrix != NULL && halves (taps, bits) + MIDDLE * off < MAX_ERROR
-      && sqrt (expected_square (*matrix, SAMPLE_BITS, bits)) < MAX_EXPECTED
+  *matrix = fit (weights, SAMPLE_BITS, SAMPLE_BITS, &peak, !is_odd (sum), &bits,
+      &off);
+  if (*matrix == NULL || !(halves (taps, bits) + MIDDLE * off < MAX_ERROR))
+    return FALSE;
+  expected = expected_square (*matrix, MIDDLE, SAMPLE_BITS, bits);
+  return sqrt (expected) < MAX_EXPECTED
       && set_sink (step, sum, offset, peak, bits);
+}
+
+/* The two passes of a separable term. Folded ones take sums of two numbers
+ * that lie as far from the middle, which then have one bit less and twice the
+ * range. */
+static gboolean
+fit_passes (CpuStep * step, const ConvolveMatrix * wx,
+    const ConvolveMatrix * wy, gboolean folded, gdouble sum, gdouble offset,
+    ConvolveMatrix ** x, ConvolveMatrix ** y)
+{
+  gdouble parts = folded ? 2 : 1, range = MIDDLE * parts;
+  gdouble lx = parts * convolve_matrix_l1 (wx);
+  gdouble ly = parts * convolve_matrix_l1 (wy);
+  gint in_bits = SAMPLE_BITS - folded, bits_x, bits_y;
+  gdouble peak = ldexp (range, in_bits), off_x, off_y, error, expected;
+
+  *x = fit (wx, in_bits, in_bits, &peak, FALSE, &bits_x, &off_x);
+  if (*x == NULL || parts * peak > MAX_SUM)
+    return FALSE;
+  peak *= parts;
+  *y = fit (wy, bits_x, SAMPLE_BITS, &peak, !is_odd (sum), &bits_y, &off_y);
+  if (*y == NULL)
+    return FALSE;
+  off_x *= parts;
+  off_y *= parts;
+  error = halves (wx->width, bits_x) * (ly + off_y)
+      + halves (wy->height, bits_y)
+      + MIDDLE * (off_x * (ly + off_y) + lx * off_y);
+  expected = expected_square (*x, range, in_bits, bits_x) * ly * ly
+      + expected_square (*y, range, bits_x, bits_y);
+  return error < MAX_ERROR && sqrt (expected) < MAX_EXPECTED
+      && set_sink (step, sum, offset, peak, bits_y);
+}
+
+/* Half of an odd number of weights that are the same both ways: half the middle
+ * one, and those after it. */
+static ConvolveMatrix *
+fold (const ConvolveMatrix * weights)
+{
+  guint n = weights->width * weights->height, half = n / 2;
+  g_autofree gdouble *folded = g_new (gdouble, half + 1);
+
+  if (n % 2 == 0)
+    return NULL;
+  for (guint i = 0; i <= half; i++) {
+    gdouble a = weights->weights[half - i], b = weights->weights[half + i];
+
+    if (fabs (a - b) > ALIKE_WEIGHTS * fabs (a))
+      return NULL;
+    folded[i] = i == 0 ? a / 2 : a;
+  }
+  return weights->width > 1 ? convolve_matrix_new (half + 1, 1, folded) :
+      convolve_matrix_new (1, half + 1, folded);
 }
 
 static gboolean
@@ -178,26 +238,19 @@ try_separable (CpuStep * step, const ConvolveMatrix * wx,
     const ConvolveMatrix * wy, gdouble sum, gdouble offset,
     ConvolveMatrix ** x, ConvolveMatrix ** y)
 {
-  gdouble lx = convolve_matrix_l1 (wx), ly = convolve_matrix_l1 (wy);
-  gdouble peak = ldexp (MIDDLE, SAMPLE_BITS), off_x, off_y;
-  gdouble error, expected;
-  gint bits_x, bits_y;
+  g_autoptr (ConvolveMatrix) fx = fold (wx);
+  g_autoptr (ConvolveMatrix) fy = fold (wy);
 
   if (wx->width > MAX_TAPS || wy->height > MAX_TAPS)
     return FALSE;
-  *x = fit (wx, SAMPLE_BITS, &peak, FALSE, &bits_x, &off_x);
-  if (*x == NULL)
-    return FALSE;
-  *y = fit (wy, bits_x, &peak, !is_odd (sum), &bits_y, &off_y);
-  if (*y == NULL)
-    return FALSE;
-  error = halves (wx->width, bits_x) * (ly + off_y)
-      + halves (wy->height, bits_y)
-      + MIDDLE * (off_x * (ly + off_y) + lx * off_y);
-  expected = expected_square (*x, SAMPLE_BITS, bits_x) * ly * ly
-      + expected_square (*y, bits_x, bits_y);
-  return error < MAX_ERROR && sqrt (expected) < MAX_EXPECTED
-      && set_sink (step, sum, offset, peak, bits_y);
+  step->kernels = &step->isa->folded;
+  if (fx != NULL && fy != NULL
+      && fit_passes (step, fx, fy, TRUE, sum, offset, x, y))
+    return TRUE;
+  g_clear_pointer (x, convolve_matrix_unref);
+  g_clear_pointer (y, convolve_matrix_unref);
+  step->kernels = &step->isa->fixed;
+  return fit_passes (step, wx, wy, FALSE, sum, offset, x, y);
 }
 
 gboolean
@@ -212,13 +265,15 @@ convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain,
   gboolean ok;
 
   *matrix = *x = *y = NULL;
-  if (step->isa->fixed.real_bytes == 0 || !step->fused || !step->sink.uniform
-      || step->kernels != &step->isa->single || !step->samples.dense
-      || step->samples.bytes != 1 || step->pass->operation->n_terms != 1
+  if (step->isa->fixed.real == CPU_REAL_NONE || !step->fused
+      || !step->sink.uniform || step->kernels != &step->isa->single
+      || !step->samples.dense || step->samples.bytes != 1
+      || step->pass->operation->n_terms != 1
       || sum != rint (sum) || offset != rint (offset)
       || lo[0] != 0 || hi[0] != 255)
     return FALSE;
 
+  step->kernels = &step->isa->fixed;
   if (term->matrix != NULL) {
     scaled = convolve_matrix_scale (term->matrix, gain);
     ok = try_direct (step, scaled, sum, offset, matrix);
@@ -232,9 +287,78 @@ convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain,
     ok = try_separable (step, term->x, scaled, sum, offset, x, y);
   }
   if (!ok) {
+    step->kernels = &step->isa->single;
     g_clear_pointer (matrix, convolve_matrix_unref);
     g_clear_pointer (x, convolve_matrix_unref);
     g_clear_pointer (y, convolve_matrix_unref);
   }
   return ok;
+}
+
+/* ---- pairs ---- */
+
+/* Two weights a word; the column that an odd number lacks is 0. */
+static ConvolveMatrix *
+to_pairs (const ConvolveMatrix * q)
+{
+  guint width = (q->width + 1) / 2;
+  g_autofree gdouble *words = g_new0 (gdouble, (gsize) width * q->height);
+  ConvolveMatrix *pairs;
+
+  for (guint j = 0; j < q->height; j++)
+    for (guint i = 0; i < q->width; i++) {
+      guint32 half = (guint16) (gint16) q->weights[j * q->width + i];
+
+      words[j * width + i / 2] += i % 2 ? half << 16 : half;
+    }
+  pairs = convolve_matrix_new (width, q->height, words);
+  pairs->anchor_x = q->anchor_x;
+  pairs->anchor_y = q->anchor_y;
+  return pairs;
+}
+
+/* Samples are v - 128 without a fraction, weights have as many bits as fit, and
+ * sums 32, so only the weights are off. */
+static ConvolveMatrix *
+fit_pairs (CpuStep * step, const ConvolveMatrix * weights, gdouble offset)
+{
+  gdouble sum = convolve_matrix_sum (weights), middle = 128, off;
+  guint taps = weights->width * weights->height;
+
+  for (gint bits = MAX_PAIR_BITS; bits > 0; bits--) {
+    g_autoptr (ConvolveMatrix) q = to_integers (weights, bits, &off);
+    gdouble bias = ldexp (middle * sum + offset + 0.5, bits);
+
+    if (q == NULL || !(middle * convolve_matrix_l1 (q) + fabs (bias)
+            < MAX_PAIR_SUM))
+      continue;
+    if (!(middle * off < MAX_ERROR
+            && middle * ldexp (sqrt (taps / 12.0), -bits) < MAX_EXPECTED))
+      return NULL;
+    step->sink.shift = bits;
+    step->sink.low = (gint) rint (bias);
+    step->kernels = &step->isa->pairs;
+    return to_pairs (q);
+  }
+  return NULL;
+}
+
+ConvolveMatrix *
+convolve_cpu_step_try_pairs (CpuStep * step, gdouble gain)
+{
+  const ConvolveTerm *term = &step->pass->operation->term[0];
+  const gfloat *offset = step->sink.offset, *lo = step->sink.lo;
+  const gfloat *hi = step->sink.hi;
+  g_autoptr (ConvolveMatrix) scaled = NULL;
+
+  if (step->isa->pairs.real == CPU_REAL_NONE || !step->fused
+      || !step->sink.uniform || step->kernels != &step->isa->single
+      || !step->samples.dense || step->samples.bytes != 1
+      || step->pass->operation->n_terms != 1 || term->matrix == NULL
+      || MAX (term->matrix->width, term->matrix->height) > MAX_TAPS)
+    return NULL;
+  step->sink.least = (gint) lo[0];
+  step->sink.most = (gint) hi[0];
+  scaled = convolve_matrix_scale (term->matrix, gain);
+  return fit_pairs (step, scaled, offset[0]);
 }

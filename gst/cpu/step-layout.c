@@ -49,12 +49,12 @@ count_terms (const CpuStep * step, gboolean separable)
 static gdouble
 ring_bytes (const CpuStep * step, gdouble strip)
 {
-  gdouble pixel = (gdouble) step->sum_lanes * step->kernels->real_bytes;
-  gdouble pixels = strip * count_terms (step, TRUE);
+  const CpuKernels *kernels = step->kernels;
+  gdouble bytes = strip * count_terms (step, TRUE) * kernels->real_bytes;
 
   if (count_terms (step, FALSE) > 0)
-    pixels += strip + step->left + step->right;
-  return pixels * pixel * step->slots;
+    bytes += (strip + step->left + step->right) * kernels->tap_bytes;
+  return bytes * step->sum_lanes * step->slots;
 }
 
 /* The widest strip whose rings stay within so many bytes, if any does. */
@@ -85,7 +85,9 @@ choose_strip (CpuStep * step)
   if (ring_bytes (step, least) > RING_BYTES)
     least = MAX (1, MIN (least, CPU_PATTERN / step->sum_lanes));
 
-  strip = CLAMP (widest_strip (step, CACHE_BYTES), least, width);
+  /* Of a box's ring four rows are looked at, not all. */
+  strip = widest_strip (step, step->box ? 4 * CACHE_BYTES : CACHE_BYTES);
+  strip = CLAMP (strip, least, width);
   step->cut.strip = (guint) strip;
 }
 
@@ -146,7 +148,8 @@ place_rings (CpuStep * step)
 {
   CpuMemory *memory = &step->memory;
   gsize padded = (gsize) step->cut.strip + step->left + step->right;
-  gsize real = step->kernels->real_bytes, shared = 0;
+  const CpuKernels *kernels = step->kernels;
+  gsize shared = 0;
   gboolean have_shared = FALSE;
 
   for (guint i = 0; i < step->n_terms; i++) {
@@ -154,8 +157,9 @@ place_rings (CpuStep * step)
 
     if (term->streamed)
       continue;
-    term->ring_pitch = pitch ((term->separable ? step->cut.strip : padded)
-        * step->sum_lanes, real);
+    term->ring_pitch = term->separable ?
+        pitch ((gsize) step->cut.strip * step->sum_lanes, kernels->real_bytes) :
+        pitch (padded * step->sum_lanes, kernels->tap_bytes);
     if (!term->separable && have_shared) {
       term->ring = shared;
       continue;
@@ -174,7 +178,8 @@ place_rows (CpuStep * step)
   CpuMemory *memory = &step->memory;
   gsize padded = (gsize) step->cut.strip + step->left + step->right;
   gsize real = step->kernels->real_bytes;
-  gsize sums = pitch ((gsize) step->cut.strip * step->sum_lanes, real);
+  gsize sums = pitch ((gsize) step->cut.strip * step->sum_lanes,
+      MAX (real, step->kernels->sum_bytes));
   gsize results = pitch ((gsize) step->cut.strip * step->lanes, real);
   gsize words = pitch ((gsize) step->cut.strip * step->lanes, 2);
 
@@ -193,7 +198,7 @@ place_rows (CpuStep * step)
   }
   memory->window = place (memory,
       ((gsize) step->above + step->below + 2) * sizeof (gpointer));
-  memory->at = place (memory, CPU_GROUP * sizeof (gpointer));
+  memory->at = place (memory, step->kernels->group * sizeof (gpointer));
   for (guint i = 0; i < 2; i++) {
     for (guint t = 0; t < (step->add_terms ? 1 : step->n_terms); t++)
       memory->sum[t][i] = place (memory, sums);
@@ -213,6 +218,9 @@ convolve_cpu_step_init_layout (CpuStep * step, guint n_threads,
    * same ones. */
   step->whole = window * 2 > height;
   step->slots = step->whole ? height + 1 : (guint) window + 1;
+  /* The row that leaves a box's sum is the one above its window. */
+  if (step->box && !step->whole)
+    step->slots++;
   if (like != NULL) {
     cut_like (step, like);
   } else {

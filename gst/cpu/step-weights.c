@@ -51,15 +51,17 @@ collect_group (Collector * to, const Tap * taps, guint n)
  * rows sees each window row as one row further up in the matrix. */
 static void
 collect (Collector * to, const ConvolveMatrix * matrix, guint first_row,
-    guint first_pixel, guint lanes, gdouble gain, gboolean streamed)
+    guint first_pixel, const CpuStep * step, gdouble gain, gboolean streamed)
 {
-  Tap taps[CPU_GROUP];
-  guint n = 0;
+  /* A pair is two elements of the matrix. */
+  guint lanes = step->sum_lanes, group = step->kernels->group, n = 0;
+  guint pixels = step->kernels->pair != NULL ? 2 : 1;
+  Tap taps[CPU_GROUP_INTEGERS];
 
   for (guint row = 0; row <= matrix->height; row++) {
     for (guint i = 0; i < matrix->width; i++) {
       gsize at = (gsize) row * matrix->width + i;
-      Tap tap = { {first_row + row, (first_pixel + i) * lanes}, {0, 0}
+      Tap tap = { {first_row + row, (first_pixel + pixels * i) * lanes}, {0, 0}
       };
 
       if (row < matrix->height)
@@ -68,7 +70,7 @@ collect (Collector * to, const ConvolveMatrix * matrix, guint first_row,
         tap.w[1] = gain * matrix->weights[at - matrix->width];
       if (tap.w[0] == 0 && tap.w[1] == 0)
         continue;
-      if (n == G_N_ELEMENTS (taps)) {
+      if (n == group) {
         collect_group (to, taps, n);
         n = 0;
       }
@@ -91,7 +93,9 @@ to_weights (const CpuKernels * kernels, const gdouble * values, gsize n)
   void *weights = g_malloc0 (MAX (n, 1) * kernels->weight_bytes);
 
   for (gsize i = 0; i < n; i++) {
-    if (kernels->real_bytes == sizeof (gint16))
+    if (kernels->real == CPU_REAL_CENTRED)
+      ((guint32 *) weights)[i] = (guint32) values[i];
+    else if (kernels->real_bytes == sizeof (gint16))
       ((guint32 *) weights)[i] = (guint16) (gint16) values[i] * 0x10001u;
     else
       convolve_cpu_real_set (kernels, weights, i, values[i]);
@@ -109,7 +113,7 @@ term_collect (CpuStep * step, CpuTerm * term, const ConvolveMatrix * matrix,
   to.weights = g_array_new (FALSE, FALSE, sizeof (gdouble));
   to.group = g_array_new (FALSE, FALSE, sizeof (CpuGroup));
   collect (&to, matrix, step->above - matrix->anchor_y, first_pixel,
-      step->sum_lanes, gain, term->streamed);
+      step, gain, term->streamed);
   term->n_taps = to.place->len;
   term->n_groups = to.group->len;
   term->weights = to_weights (step->kernels, (const gdouble *) to.weights->data,
@@ -117,6 +121,24 @@ term_collect (CpuStep * step, CpuTerm * term, const ConvolveMatrix * matrix,
   term->tap = (CpuTapPlace *) g_array_free (to.place, FALSE);
   term->group = (CpuGroup *) g_array_free (to.group, FALSE);
   g_array_free (to.weights, TRUE);
+}
+
+/* All rows of the windows of two output rows, and the weights from the middle
+ * on. */
+static void
+term_fold (CpuStep * step, CpuTerm * term, const ConvolveTerm * from)
+{
+  guint rows = 2 * from->y->height;
+
+  term->x_taps = 2 * from->x->width - 1;
+  term->n_taps = rows;
+  term->n_groups = 1;
+  term->group = g_new0 (CpuGroup, 1);
+  term->group->n01 = rows;
+  term->tap = g_new0 (CpuTapPlace, rows);
+  for (guint i = 0; i < rows; i++)
+    term->tap[i].row = i;
+  term->weights = to_weights (step->kernels, from->y->weights, from->y->height);
 }
 
 /* A product with a single weight is direct: there is nothing to keep between
@@ -134,6 +156,8 @@ direct_matrix (const ConvolveTerm * term)
 void
 convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
 {
+  if (step->box)
+    return;
   for (guint i = 0; i < step->n_terms; i++) {
     const ConvolveTerm *from = &step->weights[i];
     CpuTerm *term = &step->term[i];
@@ -143,11 +167,15 @@ convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
       term_collect (step, term, matrix, step->left - matrix->anchor_x, gain);
       continue;
     }
-    term->x_first = step->left - from->x->anchor_x;
+    term->x_first = step->kernels == &step->isa->folded ? 0 :
+        step->left - from->x->anchor_x;
     term->x_taps = from->x->width;
     term->x_weights =
         to_weights (step->kernels, from->x->weights, from->x->width);
-    term_collect (step, term, from->y, 0, gain);
+    if (step->kernels == &step->isa->folded)
+      term_fold (step, term, from);
+    else
+      term_collect (step, term, from->y, 0, gain);
   }
 }
 

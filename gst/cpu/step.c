@@ -206,9 +206,12 @@ init_weights (CpuStep * step, gdouble * gain)
   ConvolveTerm integers = { NULL };
 
   step->n_terms = operation->n_terms;
-  if (convolve_cpu_step_try_fixed (step, *gain, &integers.matrix, &integers.x,
-          &integers.y)) {
-    step->kernels = &step->isa->fixed;
+  if (step->box)
+    convolve_cpu_step_use_box (step, *gain);
+  if (!step->box && !convolve_cpu_step_try_fixed (step, *gain,
+          &integers.matrix, &integers.x, &integers.y))
+    integers.matrix = convolve_cpu_step_try_pairs (step, *gain);
+  if (integers.matrix != NULL || integers.x != NULL) {
     step->weights[0] = integers;
     *gain = 1;
   }
@@ -285,10 +288,12 @@ step_new (const ConvolvePass * pass, const CpuIsa * isa, guint n_threads,
 
   step->pass = pass;
   step->isa = isa;
-  step->kernels = pass->precision == CONVOLVE_PRECISION_DOUBLE ? &isa->full :
-      &isa->single;
   step->lanes = step->sum_lanes = pass->layout.n_components;
   step->n_levels = pass->operation != NULL ? pass->iterations : 1;
+  if (pass->operation != NULL)
+    convolve_cpu_step_find_box (step);
+  step->kernels = pass->precision == CONVOLVE_PRECISION_DOUBLE && !step->box ?
+      &isa->full : &isa->single;
   convolve_cpu_samples_init (&step->samples, &pass->layout);
   init_masks (step);
   if (pass->operation != NULL)
@@ -411,7 +416,10 @@ convolve_cpu_step_link_alpha (CpuStep * step, CpuStep * const *steps,
 static const gchar *
 arithmetic (const CpuStep * step)
 {
-  return step->kernels == &step->isa->fixed ? "16-bit fixed point" :
+  return step->box ? "running sums of integers" :
+      step->kernels == &step->isa->fixed ? "16-bit fixed point" :
+      step->kernels == &step->isa->folded ? "16-bit fixed point, folded" :
+      step->kernels == &step->isa->pairs ? "pairs of 16 bits" :
       step->kernels == &step->isa->single ? "float" : "double";
 }
 

@@ -90,6 +90,9 @@ struct _CpuStep {
   ConvolveTerm weights[CONVOLVE_MAX_TERMS];     /* the operation's, or as integers; references */
   gboolean add_terms;           /* the sums of all terms are one sum */
   gboolean fused;               /* sums go to the picture at once, with no row of results between */
+  gboolean box;                 /* the only term is a box, for running sums */
+  CpuBoxAxis box_x, box_y;
+  gdouble box_unit;             /* what their integers are times */
   gboolean wants_input;
   gboolean diffuses;            /* the only term is not summed, see CpuKernels.diffuse */
   CpuPyramid *pyramid;          /* in place of all terms; n_levels then counts its phases */
@@ -123,10 +126,17 @@ gchar *convolve_cpu_step_describe (const CpuStep * step);
 /* step-weights.c: the terms' weights, multiplied by gain, in their order of use. */
 void convolve_cpu_step_init_terms (CpuStep * step, gdouble gain);
 void convolve_cpu_step_clear_terms (CpuStep * step);
-/* step-fixed.c: whether 16-bit fixed point is exact enough for the step; if so, sets the sink's numbers and *x and *y,
- * or *matrix, to the only term's weights as integers (gain included). */
+/* step-fixed.c: whether 16-bit fixed point is exact enough for the step; if so, sets its kernels, the sink's numbers
+ * and *x and *y, or *matrix, to the only term's weights as integers (gain included). */
 gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatrix ** matrix, ConvolveMatrix ** x,
     ConvolveMatrix ** y);
+/* The same for pairs: gives back the matrix with two weights in each element, the number of which is a 32-bit word;
+ * NULL if it may not be. */
+ConvolveMatrix *convolve_cpu_step_try_pairs (CpuStep * step, gdouble gain);
+/* step-box.c: whether the only term is a box that running sums do faster; then sets box, its axes and the unit. */
+void convolve_cpu_step_find_box (CpuStep * step);
+/* Chooses the kernels of a box and sets the sink's numbers, or gives it up where it is too small to gain. */
+void convolve_cpu_step_use_box (CpuStep * step, gdouble gain);
 /* step-layout.c: cuts the picture into pieces, or into those of another step for the same picture, chooses the ring
  * and lays out a thread's memory. FALSE if sizes overflow. */
 gboolean convolve_cpu_step_init_layout (CpuStep * step, guint n_threads, const CpuStep * like);
@@ -138,12 +148,29 @@ CpuCut convolve_cpu_step_cut (const CpuStep * step, guint width, guint height, g
 static inline void
 convolve_cpu_real_set (const CpuKernels * kernels, void *array, gsize i, gdouble value)
 {
-  if (kernels->real_bytes == sizeof (gint16))
-    ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 256);
-  else if (kernels->real_bytes == sizeof (gfloat))
-    ((gfloat *) array)[i] = (gfloat) value;
-  else
-    ((gdouble *) array)[i] = value;
+  switch (kernels->real) {
+    case CPU_REAL_FIXED:
+      ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 256);
+      break;
+    case CPU_REAL_FOLDED:
+      ((gint16 *) array)[i] = (gint16) ((value - 127.5) * 128);
+      break;
+    case CPU_REAL_CENTRED:
+      ((gint16 *) array)[i] = (gint16) (value - 128);
+      break;
+    case CPU_REAL_WORD:
+      ((guint16 *) array)[i] = (guint16) value;
+      break;
+    case CPU_REAL_LONG:
+      ((guint32 *) array)[i] = (guint32) value;
+      break;
+    case CPU_REAL_FLOAT:
+      ((gfloat *) array)[i] = (gfloat) value;
+      break;
+    default:
+      ((gdouble *) array)[i] = value;
+      break;
+  }
 }
 
 G_END_DECLS

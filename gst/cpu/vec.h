@@ -31,11 +31,19 @@
 #define VEC_LANES_D (VEC_BYTES / 8)
 #define VEC_LANES_S (VEC_BYTES / 2)
 #define VEC_FIXED (VEC_BYTES > 16 || VEC_NEON)
+/* Elsewhere a sum of two products is no single instruction. */
+#if defined(__SSE2__)
+#define VEC_PAIRS 1
+#else
+#define VEC_PAIRS 0
+#endif
 
 typedef gfloat VecF __attribute__((vector_size (VEC_BYTES)));
 typedef gdouble VecD __attribute__((vector_size (VEC_BYTES)));
 typedef gint32 VecI __attribute__((vector_size (VEC_BYTES)));
 typedef gint16 VecS __attribute__((vector_size (VEC_BYTES)));
+typedef guint16 VecW __attribute__((vector_size (VEC_BYTES)));
+typedef guint32 VecU __attribute__((vector_size (VEC_BYTES)));
 
 VEC_INLINE VecF
 vec_load_f (const gfloat * p)
@@ -106,6 +114,48 @@ vec_splat_s (gint16 x)
   return x - (VecS) { 0 };
 }
 
+VEC_INLINE VecW
+vec_load_w (const guint16 * p)
+{
+  VecW v;
+
+  memcpy (&v, p, sizeof (v));
+  return v;
+}
+
+VEC_INLINE void
+vec_store_w (guint16 * p, VecW v)
+{
+  memcpy (p, &v, sizeof (v));
+}
+
+VEC_INLINE VecW
+vec_splat_w (guint16 x)
+{
+  return x - (VecW) { 0 };
+}
+
+VEC_INLINE VecU
+vec_load_u (const guint32 * p)
+{
+  VecU v;
+
+  memcpy (&v, p, sizeof (v));
+  return v;
+}
+
+VEC_INLINE void
+vec_store_u (guint32 * p, VecU v)
+{
+  memcpy (p, &v, sizeof (v));
+}
+
+VEC_INLINE VecU
+vec_splat_u (guint32 x)
+{
+  return x - (VecU) { 0 };
+}
+
 /* Whether any bit is set. */
 VEC_INLINE gboolean
 vec_any (VecI v)
@@ -125,10 +175,12 @@ vec_any (VecI v)
  * vec_round: to integers, nearest, ties to even (the default rounding mode)
  * vec_min_f, vec_max_f
  * vec_pack_u8: four vectors of 0..255 to 4 x VEC_LANES_F bytes; vec_pack_u16: two of 0..65535
- * and where VEC_FIXED is 1, for 16-bit fixed point:
  * vec_widen_s: VEC_LANES_S bytes to 16 bits
- * vec_mulhrs: round (a b / 2^15), halves upwards
- * vec_pack_s: VEC_LANES_S numbers to bytes, clamped to 0..255 */
+ * vec_mulhi: a b / 2^16, rounded down
+ * vec_madd: the sums of the products of two neighbours
+ * vec_pack_s: twice VEC_LANES_S numbers to bytes, clamped to 0..255
+ * and where VEC_FIXED is 1, for 16-bit fixed point:
+ * vec_mulhrs: round (a b / 2^15), halves upwards */
 
 /* An operand of the instruction has to be a constant where it is not inlined, too. */
 #define SPREAD(permute, v, lane) \
@@ -199,12 +251,25 @@ vec_mulhrs (VecS a, VecS b)
   return (VecS) _mm512_mulhrs_epi16 ((__m512i) a, (__m512i) b);
 }
 
-VEC_INLINE void
-vec_pack_s (guint8 * p, VecS v)
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
 {
-  __m512i positive = _mm512_max_epi16 ((__m512i) v, _mm512_setzero_si512 ());
+  return (VecI) _mm512_madd_epi16 ((__m512i) a, (__m512i) b);
+}
 
-  _mm256_storeu_si256 ((__m256i *) p, _mm512_cvtusepi16_epi8 (positive));
+VEC_INLINE VecW
+vec_mulhi (VecW a, VecW b)
+{
+  return (VecW) _mm512_mulhi_epu16 ((__m512i) a, (__m512i) b);
+}
+
+VEC_INLINE void
+vec_pack_s (guint8 * p, VecS a, VecS b)
+{
+  __m512i order = _mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7);
+  __m512i packed = _mm512_packus_epi16 ((__m512i) a, (__m512i) b);
+
+  _mm512_storeu_si512 (p, _mm512_permutexvar_epi64 (order, packed));
 }
 
 #elif VEC_BYTES == 32
@@ -276,12 +341,24 @@ vec_mulhrs (VecS a, VecS b)
   return (VecS) _mm256_mulhrs_epi16 ((__m256i) a, (__m256i) b);
 }
 
-VEC_INLINE void
-vec_pack_s (guint8 * p, VecS v)
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
 {
-  __m256i packed = _mm256_packus_epi16 ((__m256i) v, (__m256i) v);
+  return (VecI) _mm256_madd_epi16 ((__m256i) a, (__m256i) b);
+}
 
-  _mm_storeu_si128 ((__m128i *) p, _mm256_castsi256_si128 (_mm256_permute4x64_epi64 (packed, 0xd8)));
+VEC_INLINE VecW
+vec_mulhi (VecW a, VecW b)
+{
+  return (VecW) _mm256_mulhi_epu16 ((__m256i) a, (__m256i) b);
+}
+
+VEC_INLINE void
+vec_pack_s (guint8 * p, VecS a, VecS b)
+{
+  __m256i packed = _mm256_packus_epi16 ((__m256i) a, (__m256i) b);
+
+  _mm256_storeu_si256 ((__m256i *) p, _mm256_permute4x64_epi64 (packed, 0xd8));
 }
 
 #elif defined(__SSE2__)
@@ -347,6 +424,30 @@ vec_pack_u16 (guint8 * p, const VecI * v)
   __m128i packed = _mm_packs_epi32 ((__m128i) (v[0] - low), (__m128i) (v[1] - low));
 
   _mm_storeu_si128 ((__m128i *) p, _mm_xor_si128 (packed, _mm_set1_epi16 (-32768)));
+}
+
+VEC_INLINE VecS
+vec_widen_s (const guint8 * p)
+{
+  return (VecS) _mm_unpacklo_epi8 (_mm_loadl_epi64 ((const __m128i *) p), _mm_setzero_si128 ());
+}
+
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
+{
+  return (VecI) _mm_madd_epi16 ((__m128i) a, (__m128i) b);
+}
+
+VEC_INLINE VecW
+vec_mulhi (VecW a, VecW b)
+{
+  return (VecW) _mm_mulhi_epu16 ((__m128i) a, (__m128i) b);
+}
+
+VEC_INLINE void
+vec_pack_s (guint8 * p, VecS a, VecS b)
+{
+  _mm_storeu_si128 ((__m128i *) p, _mm_packus_epi16 ((__m128i) a, (__m128i) b));
 }
 
 #elif VEC_NEON
@@ -422,10 +523,29 @@ vec_mulhrs (VecS a, VecS b)
   return (VecS) vqrdmulhq_s16 ((int16x8_t) a, (int16x8_t) b);
 }
 
-VEC_INLINE void
-vec_pack_s (guint8 * p, VecS v)
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
 {
-  vst1_u8 (p, vqmovun_s16 ((int16x8_t) v));
+  int16x8_t x = (int16x8_t) a, y = (int16x8_t) b;
+
+  return (VecI) vpaddq_s32 (vmull_s16 (vget_low_s16 (x), vget_low_s16 (y)),
+      vmull_s16 (vget_high_s16 (x), vget_high_s16 (y)));
+}
+
+VEC_INLINE VecW
+vec_mulhi (VecW a, VecW b)
+{
+  uint16x8_t x = (uint16x8_t) a, y = (uint16x8_t) b;
+  uint16x4_t low = vshrn_n_u32 (vmull_u16 (vget_low_u16 (x), vget_low_u16 (y)), 16);
+  uint16x4_t high = vshrn_n_u32 (vmull_u16 (vget_high_u16 (x), vget_high_u16 (y)), 16);
+
+  return (VecW) vcombine_u16 (low, high);
+}
+
+VEC_INLINE void
+vec_pack_s (guint8 * p, VecS a, VecS b)
+{
+  vst1q_u8 (p, vcombine_u8 (vqmovun_s16 ((int16x8_t) a), vqmovun_s16 ((int16x8_t) b)));
 }
 
 #else /* any other processor */
@@ -492,6 +612,43 @@ vec_pack_u16 (guint8 * p, const VecI * v)
   for (gint i = 0; i < 8; i++)
     x[i] = (guint16) v[i / 4][i % 4];
   memcpy (p, x, sizeof (x));
+}
+
+VEC_INLINE VecS
+vec_widen_s (const guint8 * p)
+{
+  VecS v;
+
+  for (gint i = 0; i < VEC_LANES_S; i++)
+    v[i] = p[i];
+  return v;
+}
+
+VEC_INLINE VecI
+vec_madd (VecS a, VecS b)
+{
+  VecI v;
+
+  for (gint i = 0; i < VEC_LANES_F; i++)
+    v[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
+  return v;
+}
+
+VEC_INLINE VecW
+vec_mulhi (VecW a, VecW b)
+{
+  for (gint i = 0; i < VEC_LANES_S; i++)
+    a[i] = (guint16) ((guint32) a[i] * b[i] >> 16);
+  return a;
+}
+
+VEC_INLINE void
+vec_pack_s (guint8 * p, VecS a, VecS b)
+{
+  for (gint i = 0; i < VEC_LANES_S; i++) {
+    p[i] = (guint8) CLAMP (a[i], 0, 255);
+    p[VEC_LANES_S + i] = (guint8) CLAMP (b[i], 0, 255);
+  }
 }
 
 #endif

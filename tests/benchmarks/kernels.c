@@ -163,7 +163,7 @@ enqueue (CudaProgram * program, const CudaFrame * in, const CudaFrame * out)
             &program->whole, &error), error);
   for (guint i = 0; i < program->n_staged; i++)
     check_error (cuda_staged_run (program, &program->staged[i], in, out,
-            &error), error);
+            NULL, &error), error);
 }
 
 static void
@@ -218,7 +218,7 @@ measure (Run * run, CudaProgram * program, guint n)
     DO (convolve_cu.cuEventRecord (begin, stream));
     DO (extra.cuGraphLaunch (exec, stream));
     DO (convolve_cu.cuEventRecord (end, stream));
-    DO (convolve_cu.cuEventSynchronize (end));
+    DO (convolve_cu.cuStreamSynchronize (stream));
     if (r >= 0)
       DO (convolve_cu.cuEventElapsedTime (&times[r], begin, end));
   }

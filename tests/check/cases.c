@@ -351,6 +351,55 @@ test_alpha_halves (void)
   }
 }
 
+/* Boxes small and large, of few bits and of many: where sums outgrow one kind
+ * of number and another has to take over. */
+static void
+test_boxes (void)
+{
+  static const GstVideoFormat formats[] = { GST_VIDEO_FORMAT_GRAY8,
+    GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_RGBx,
+    GST_VIDEO_FORMAT_P010_10LE
+  };
+  static const gint radii[] = { 3, 7, 8, 11, 63, 64, 90, 127, 128, 129, 300 };
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    for (guint r = 0; r < G_N_ELEMENTS (radii); r++) {
+      Picture p;
+
+      picture_init (&p, formats[f], 11 + r, 380, CONVOLVE_FILTER_BOX);
+      p.settings.radius = radii[r];
+      p.settings.border = (f + r) % CONVOLVE_N_BORDERS;
+      p.settings.border_color = 0xff60a0ff;
+      random_frame_fill (p.in, &random_state, r % 2 ? FILL_EXTREMES :
+          FILL_FLAT, NULL, NULL);
+      picture_check (&p);
+      picture_clear (&p);
+    }
+  }
+}
+
+/* Matrices that are no product of a row and a column, also of even sides. */
+static void
+test_matrices (void)
+{
+  for (guint n = 2; n < 26; n++) {
+    guint width = n, height = n % 3 == 0 ? n + 1 : n;
+    g_autofree gdouble *weights = g_new (gdouble, width * height);
+    Picture p;
+
+    for (guint i = 0; i < width * height; i++)
+      weights[i] = random_between (&random_state, -0.2, 0.8);
+    picture_init (&p, n % 2 ? GST_VIDEO_FORMAT_GRAY8 : GST_VIDEO_FORMAT_RGB,
+        70, 60, CONVOLVE_FILTER_CUSTOM);
+    p.settings.kernel = convolve_matrix_new (width, height, weights);
+    p.settings.border = n % CONVOLVE_N_BORDERS;
+    random_frame_fill (p.in, &random_state, n % 4 ? FILL_EXTREMES : FILL_FLAT,
+        NULL, NULL);
+    picture_check (&p);
+    picture_clear (&p);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -370,6 +419,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cases/fields", test_fields);
   g_test_add_func ("/cases/alpha-far", test_alpha_far);
   g_test_add_func ("/cases/alpha-halves", test_alpha_halves);
+  g_test_add_func ("/cases/boxes", test_boxes);
+  g_test_add_func ("/cases/matrices", test_matrices);
   result = g_test_run ();
   convolve_device_close (device);
   return result;

@@ -314,6 +314,80 @@ test_guards (void)
       filter_everywhere (&formats[f], sizes[s][0], sizes[s][1], n++);
 }
 
+/* ---- routes ---- */
+
+static gchar *
+describe (GstVideoFormat format, const ConvolveSettings * settings)
+{
+  ConvolveOpenOptions options = {.device_id = -1,.n_threads = 1,
+    .frames_in_flight = 1
+  };
+  GError *error = NULL;
+  GstVideoInfo info;
+  ConvolveDevice *device;
+  ConvolvePlan *plan;
+  ConvolveProgram *program;
+  gchar *text;
+
+  gst_video_info_set_format (&info, format, 640, 480);
+  device = convolve_device_open (convolve_backend_cpu (), &options, &error);
+  g_assert_no_error (error);
+  plan = convolve_plan_new (&info, settings, FALSE, &error);
+  g_assert_no_error (error);
+  program = convolve_program_new (device, plan, &error);
+  g_assert_no_error (error);
+  text = device->backend->describe (program);
+  convolve_program_free (program);
+  convolve_plan_unref (plan);
+  convolve_device_close (device);
+  return text;
+}
+
+/* What is fast is chosen; that the results are right is for tests/check. */
+static void
+test_routes (void)
+{
+  static const struct
+  {
+    GstVideoFormat format;
+    ConvolveFilter filter;
+    gint radius;
+    gdouble sigma;
+    const gchar *with_avx2;
+  } rows[] = {
+    {GST_VIDEO_FORMAT_GRAY8, CONVOLVE_FILTER_GAUSSIAN, -1, 2, "folded"},
+    {GST_VIDEO_FORMAT_GRAY8, CONVOLVE_FILTER_GAUSSIAN, -1, 10, "folded"},
+    {GST_VIDEO_FORMAT_GRAY8, CONVOLVE_FILTER_DISK, 1, 2, "16-bit fixed"},
+    {GST_VIDEO_FORMAT_GRAY8, CONVOLVE_FILTER_SHARPEN, -1, 2, "pairs of 16"},
+    {GST_VIDEO_FORMAT_GRAY8, CONVOLVE_FILTER_DISK, 9, 2, "pairs of 16 bits"},
+    {GST_VIDEO_FORMAT_GRAY8, CONVOLVE_FILTER_BOX, 1, 2, "folded"},
+    {GST_VIDEO_FORMAT_GRAY8, CONVOLVE_FILTER_BOX, 8, 2, "running sums"},
+    {GST_VIDEO_FORMAT_I420, CONVOLVE_FILTER_BOX, 200, 2, "running sums"},
+    {GST_VIDEO_FORMAT_GRAY16_LE, CONVOLVE_FILTER_BOX, 500, 2, "running sums"},
+    {GST_VIDEO_FORMAT_GRAY16_LE, CONVOLVE_FILTER_GAUSSIAN, -1, 2, "float"},
+  };
+  gboolean avx2;
+
+  g_setenv ("CONVOLVE_CPU", "avx2", TRUE);
+  avx2 = convolve_cpu_isa () != &convolve_cpu_isa_baseline;
+  for (guint i = 0; avx2 && i < G_N_ELEMENTS (rows); i++) {
+    g_autofree gchar *text = NULL;
+    ConvolveSettings settings;
+
+    convolve_settings_init (&settings);
+    settings.filter = rows[i].filter;
+    settings.radius = rows[i].radius;
+    settings.sigma = rows[i].sigma;
+    text = describe (rows[i].format, &settings);
+    g_test_message ("%s", text);
+    g_assert_nonnull (strstr (text, rows[i].with_avx2));
+    convolve_settings_clear (&settings);
+  }
+  g_unsetenv ("CONVOLVE_CPU");
+  if (!avx2)
+    g_test_skip ("this machine has no AVX2");
+}
+
 static void
 test_isa (void)
 {
@@ -334,6 +408,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cpu/pool/jobs", test_pool_jobs);
   g_test_add_func ("/cpu/pool/lives", test_pool_lives);
   g_test_add_func ("/cpu/isa", test_isa);
+  g_test_add_func ("/cpu/routes", test_routes);
   g_test_add_func ("/cpu/guards", test_guards);
   return g_test_run ();
 }

@@ -214,12 +214,14 @@ gst_video_convolve_depth (GstVideoConvolve * self)
 static void
 update_latency (GstVideoConvolve * self)
 {
+  guint frames = gst_video_convolve_depth (self) - 1
+      + gst_video_convolve_window_after (self);
   GstClockTime latency = 0;
   gboolean changed;
 
   if (!gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self))
-      && gst_video_convolve_depth (self) > 1)
-    latency = gst_util_uint64_scale (gst_video_convolve_depth (self) - 1,
+      && frames > 0 && GST_VIDEO_INFO_FPS_N (&self->info) > 0)
+    latency = gst_util_uint64_scale (frames,
         (guint64) GST_SECOND * GST_VIDEO_INFO_FPS_D (&self->info),
         GST_VIDEO_INFO_FPS_N (&self->info));
   GST_OBJECT_LOCK (self);
@@ -241,6 +243,9 @@ use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
   gboolean passthrough = programs[0] == NULL && programs[1] == NULL;
   g_autofree gchar *old = NULL;
 
+  /* Once buffers pass through, the base class makes no new ones. */
+  if (passthrough)
+    gst_video_convolve_window_end (self);
   gst_video_convolve_drop_programs (self);
   self->programs[0] = programs[0];
   self->programs[1] = programs[1];
@@ -324,7 +329,7 @@ remake_programs (GstVideoConvolve * self)
 gboolean
 gst_video_convolve_reopen (GstVideoConvolve * self)
 {
-  gst_video_convolve_drain (self);
+  gst_video_convolve_window_end (self);
   gst_video_convolve_close (self);
   return gst_video_convolve_open (self) && remake_programs (self);
 }
@@ -405,6 +410,8 @@ gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
     if (!gst_video_convolve_open (self))
       return FALSE;
   }
+  if (!same)
+    gst_video_convolve_window_close (self);
   if (!same || changed || !is_ready (self)) {
     gst_video_convolve_drop_programs (self);
     if (!remake_programs (self))
@@ -464,7 +471,7 @@ gst_video_convolve_update (GstVideoConvolve * self)
   }
   if (gst_video_convolve_can_switch_to_cpu (self, error)) {
     /* Draining may meet the fault as well, and switch. */
-    gst_video_convolve_drain (self);
+    gst_video_convolve_window_end (self);
     adopt_values (self, &next);
     return gst_video_convolve_is_on_cuda (self) ?
         gst_video_convolve_switch_to_cpu (self, error) : remake_programs (self);

@@ -2,7 +2,8 @@
 /* Several applications of a filter as one. A row and a column without negative
  * weights, applied n times, are a longer row and column; the border rule
  * allows that where what stands outside the picture stays outside of what was
- * filtered: wrap, and for symmetric weights reflect and mirror. */
+ * filtered: wrap, and for symmetric weights reflect and mirror. A sum over
+ * frames is left as it is: it belongs to the first application alone. */
 #include "config.h"
 
 #include <math.h>
@@ -55,6 +56,7 @@ can_compose (const ConvolveOperation * operation,
 
   return settings->iterations > 1 && settings->method == CONVOLVE_METHOD_AUTO
       && operation->combine == CONVOLVE_COMBINE_SUM && operation->n_terms == 1
+      && !convolve_operation_is_windowed (operation)
       && term->x != NULL && !operation->has_negative && operation->sum > 0
       && border_allows (settings->border, term)
       && convolve_in_range (scale, 1 / MAX_SCALE, MAX_SCALE)

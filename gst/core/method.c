@@ -36,7 +36,8 @@ static const gchar *const method_names[CONVOLVE_N_METHODS] = {
 static guint64
 term_taps (const ConvolveTerm * term)
 {
-  return (guint64) convolve_term_width (term) * convolve_term_height (term);
+  return (guint64) convolve_term_width (term) * convolve_term_height (term)
+      * (term->matrix != NULL ? term->matrix->depth : 1);
 }
 
 static gdouble
@@ -148,7 +149,8 @@ operation_merge (ConvolveOperation * operation, GError ** error)
   matrix = convolve_matrix_new (width, height, zeros);
   for (guint i = 0; i < operation->n_terms; i++) {
     /* Where terms cancel out, the method must not change what they are. */
-    operation->has_negative |= convolve_term_has_negative (&operation->term[i]);
+    operation->has_negative |= convolve_operation_has_negative (operation,
+        &operation->term[i]);
     add_term (matrix, &operation->term[i]);
     convolve_term_clear (&operation->term[i]);
   }
@@ -158,13 +160,16 @@ operation_merge (ConvolveOperation * operation, GError ** error)
 }
 
 /* Whether the rank test is worth its time: for lines, and up to what a user's
- * own matrix may be. */
+ * own matrix may be. A matrix of several frames that is no product of weights
+ * of frames and one matrix stays whole. */
 static gboolean
 term_may_separate (const ConvolveTerm * term)
 {
   guint width = convolve_term_width (term);
   guint height = convolve_term_height (term);
 
+  if (term->matrix != NULL && term->matrix->depth > 1)
+    return FALSE;
   return width == 1 || height == 1 || (width <= CONVOLVE_MATRIX_MAX_SIDE
       && height <= CONVOLVE_MATRIX_MAX_SIDE);
 }
@@ -182,7 +187,7 @@ operation_split (ConvolveOperation * operation, guint most)
   n = convolve_matrix_low_rank (first->matrix, most, x, y);
   if (n == 0)
     return FALSE;
-  operation->has_negative = convolve_term_has_negative (first);
+  operation->has_negative = convolve_operation_has_negative (operation, first);
   operation->split = n > 1;
   convolve_term_clear (first);
   for (guint t = 0; t < n; t++) {

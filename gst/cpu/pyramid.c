@@ -72,6 +72,8 @@ gboolean
 convolve_cpu_pyramid_init (CpuStep * step, guint n_threads)
 {
   const ConvolvePass *pass = step->pass;
+  const ConvolveMatrix *t = pass->operation->t;
+  gdouble sum_t = t != NULL ? convolve_matrix_sum (t) : 1;
   CpuPyramid *pyramid = g_new0 (CpuPyramid, 1);
   gint width = pass->width, height = pass->height;
 
@@ -95,7 +97,7 @@ convolve_cpu_pyramid_init (CpuStep * step, guint n_threads)
   pyramid->zero = g_malloc0 (CPU_MAX_LANES * sizeof (gdouble));
   for (guint c = 0; c < step->lanes; c++)
     convolve_cpu_real_set (step->kernels, pyramid->edge, c,
-        pass->component[c].edge);
+        sum_t * pass->component[c].edge);
   init_memory (step);
   return TRUE;
 }
@@ -268,16 +270,39 @@ mix_row (const Mix * mix, gint x, gint n, guint8 * to)
 /* ---- what phases do with a row ---- */
 
 static void
-load_row (const CpuPiece * piece, gint y)
+load_frame_row (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    guint8 * to)
 {
   const CpuStep *step = piece->step;
-  const CpuPyramidLevel *level = &step->pyramid->level[0];
 
   /* Dense rows are read sample by sample: nothing past a row is touched. */
   convolve_cpu_samples_load (&step->samples, step->kernels,
-      convolve_cpu_frame_row (step->pass, piece->in, step->pass->layout.plane,
-          y), level->width, level->picture + (gsize) y * level->pitch,
+      convolve_cpu_frame_row (step->pass, frame, step->pass->layout.plane, y),
+      step->pyramid->level[0].width, to,
       (guint16 *) (piece->memory + step->memory.words[0]));
+}
+
+/* The frame's row, or the sum of those of all frames. */
+static void
+load_row (const CpuPiece * piece, gint y)
+{
+  const CpuStep *step = piece->step;
+  const ConvolveMatrix *t = step->pass->operation->t;
+  const CpuPyramidLevel *level = &step->pyramid->level[0];
+  guint8 *row = level->picture + (gsize) y * level->pitch;
+  guint8 *frame = piece->memory + step->pyramid->sum;
+
+  if (t == NULL) {
+    load_frame_row (piece, piece->in, y, row);
+    return;
+  }
+  memset (row, 0, level->width * pixel_bytes (step));
+  for (guint f = 0; f < step->n_frames; f++) {
+    load_frame_row (piece, piece->frames[f], y, frame);
+    step->kernels->mix ((const void *const[]) { row, frame },
+        (const gdouble[]) { 1, t->weights[f] }, 2, row,
+        level->width * step->lanes);
+  }
 }
 
 static void

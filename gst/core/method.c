@@ -6,6 +6,8 @@
  * times. */
 #include "config.h"
 
+#include <math.h>
+
 #include "filter-private.h"
 
 static const struct
@@ -28,6 +30,7 @@ static const gchar *const method_names[CONVOLVE_N_METHODS] = {
   [CONVOLVE_METHOD_DIRECT] = "direct",
   [CONVOLVE_METHOD_SEPARABLE] = "separable",
   [CONVOLVE_METHOD_LOWRANK] = "lowrank",
+  [CONVOLVE_METHOD_SUMS] = "sums",
   [CONVOLVE_METHOD_PYRAMID] = "pyramid",
 };
 
@@ -241,6 +244,30 @@ apply_separable (ConvolveOperation * operation)
   return TRUE;
 }
 
+/* All weights alike, but for the outermost ones, which are alike too. */
+static gboolean
+is_box_line (const ConvolveMatrix * line)
+{
+  guint n = line->width * line->height;
+  const gdouble *w = line->weights;
+  gdouble inner = n > 2 ? w[1] : w[0];
+
+  for (guint i = 1; i + 1 < n; i++)
+    if (fabs (w[i] - inner) > 1e-9 * fabs (inner))
+      return FALSE;
+  return fabs (w[n - 1] - w[0]) <= 1e-9 * fabs (inner);
+}
+
+static gboolean
+apply_sums (ConvolveOperation * operation)
+{
+  const ConvolveTerm *term = &operation->term[0];
+
+  return operation->combine == CONVOLVE_COMBINE_SUM && operation->n_terms == 1
+      && apply_separable (operation) && is_box_line (term->x)
+      && is_box_line (term->y);
+}
+
 static gboolean
 is_one_matrix (const ConvolveOperation * operation)
 {
@@ -315,6 +342,7 @@ convolve_operation_apply_method (ConvolveOperation * operation,
       || method == CONVOLVE_METHOD_PYRAMID;
   gdouble direct = 0;
 
+  operation->method = method;
   if (operation->combine == CONVOLVE_COMBINE_DETAIL)
     return auto_or_pyramid || refuse (settings, "a weighted sum, but a pyramid",
         error);
@@ -337,6 +365,10 @@ convolve_operation_apply_method (ConvolveOperation * operation,
       if (!apply_low_rank (operation))
         return refuse (settings, "a sum of few products of a row and a column",
             error);
+      break;
+    case CONVOLVE_METHOD_SUMS:
+      if (!apply_sums (operation))
+        return refuse (settings, "a box", error);
       break;
     case CONVOLVE_METHOD_PYRAMID:
       return refuse (settings, "a pyramid: detail alone is one", error);

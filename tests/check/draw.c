@@ -185,6 +185,8 @@ draw_method (Random * random, const ConvolveSettings * s)
     case 0:
       return CONVOLVE_METHOD_DIRECT;
     case 1:
+      if (s->filter == CONVOLVE_FILTER_BOX && random_one_in (random, 2))
+        return CONVOLVE_METHOD_SUMS;
       if (s->filter == CONVOLVE_FILTER_GAUSSIAN
           || s->filter == CONVOLVE_FILTER_BOX
           || s->filter == CONVOLVE_FILTER_UNSHARP

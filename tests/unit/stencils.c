@@ -345,6 +345,10 @@ test_refused (void)
   settings.radius = 30;
   settings.method = CONVOLVE_METHOD_LOWRANK;
   check_refused (&settings, "method=lowrank");
+  settings.method = CONVOLVE_METHOD_SUMS;
+  check_refused (&settings, "method=sums");
+  settings.filter = CONVOLVE_FILTER_GAUSSIAN;
+  check_refused (&settings, "method=sums");
   settings.method = CONVOLVE_METHOD_PYRAMID;
   check_refused (&settings, "method=pyramid");
 }

@@ -16,12 +16,14 @@ static const struct
    * of taps. */
   gboolean skips_zeros;
   /* Of rows and columns longer than fused_side, and of sums of more than
-   * fused_terms, which go through pictures in memory between. */
+   * fused_terms: on CUDA they go through pictures in memory between; on the CPU
+   * sums of pairs are made in float, all else in 16-bit integers where that is
+   * exact enough. */
   guint fused_side, fused_terms;
   gdouble unfused_factor, unfused;
   gdouble term;                 /* of each pair of a sum but the first */
 } costs[CONVOLVE_N_COSTS] = {
-  [CONVOLVE_COSTS_CPU] = {TRUE, G_MAXUINT, G_MAXUINT, 1, 0, 2},
+  [CONVOLVE_COSTS_CPU] = {TRUE, G_MAXUINT, 1, 2, 0, 2},
   [CONVOLVE_COSTS_CUDA] = {FALSE, 65, 2, 4, 60, 2},
 };
 

@@ -45,6 +45,7 @@ typedef struct {
   gdouble growth;               /* how much larger than in its input an error can be; l1 where the filter is linear */
   gboolean has_negative;        /* some weight is negative (always for magnitude and unsharp) */
   guint left, right, above, below;      /* pixels that the filter reaches beyond the output pixel */
+  ConvolveMethod method;        /* that was asked for */
   guint composed;               /* 0, or the iterations that this is all at once */
   gdouble step_sum;             /* sum of one of them */
   gboolean split;               /* the terms of a sum are parts of one matrix, whose has_negative and sum these are */

@@ -6,6 +6,8 @@
  * times. */
 #include "config.h"
 
+#include <math.h>
+
 #include "filter-private.h"
 
 static const struct
@@ -14,12 +16,14 @@ static const struct
    * of taps. */
   gboolean skips_zeros;
   /* Of rows and columns longer than fused_side, and of sums of more than
-   * fused_terms, which go through pictures in memory between. */
+   * fused_terms: on CUDA they go through pictures in memory between; on the CPU
+   * sums of pairs are made in float, all else in 16-bit integers where that is
+   * exact enough. */
   guint fused_side, fused_terms;
   gdouble unfused_factor, unfused;
   gdouble term;                 /* of each pair of a sum but the first */
 } costs[CONVOLVE_N_COSTS] = {
-  [CONVOLVE_COSTS_CPU] = {TRUE, G_MAXUINT, G_MAXUINT, 1, 0, 2},
+  [CONVOLVE_COSTS_CPU] = {TRUE, G_MAXUINT, 1, 2, 0, 2},
   [CONVOLVE_COSTS_CUDA] = {FALSE, 65, 2, 4, 60, 2},
 };
 
@@ -28,6 +32,7 @@ static const gchar *const method_names[CONVOLVE_N_METHODS] = {
   [CONVOLVE_METHOD_DIRECT] = "direct",
   [CONVOLVE_METHOD_SEPARABLE] = "separable",
   [CONVOLVE_METHOD_LOWRANK] = "lowrank",
+  [CONVOLVE_METHOD_SUMS] = "sums",
   [CONVOLVE_METHOD_PYRAMID] = "pyramid",
 };
 
@@ -246,6 +251,30 @@ apply_separable (ConvolveOperation * operation)
   return TRUE;
 }
 
+/* All weights alike, but for the outermost ones, which are alike too. */
+static gboolean
+is_box_line (const ConvolveMatrix * line)
+{
+  guint n = line->width * line->height;
+  const gdouble *w = line->weights;
+  gdouble inner = n > 2 ? w[1] : w[0];
+
+  for (guint i = 1; i + 1 < n; i++)
+    if (fabs (w[i] - inner) > 1e-9 * fabs (inner))
+      return FALSE;
+  return fabs (w[n - 1] - w[0]) <= 1e-9 * fabs (inner);
+}
+
+static gboolean
+apply_sums (ConvolveOperation * operation)
+{
+  const ConvolveTerm *term = &operation->term[0];
+
+  return operation->combine == CONVOLVE_COMBINE_SUM && operation->n_terms == 1
+      && apply_separable (operation) && is_box_line (term->x)
+      && is_box_line (term->y);
+}
+
 static gboolean
 is_one_matrix (const ConvolveOperation * operation)
 {
@@ -320,6 +349,7 @@ convolve_operation_apply_method (ConvolveOperation * operation,
       || method == CONVOLVE_METHOD_PYRAMID;
   gdouble direct = 0;
 
+  operation->method = method;
   if (operation->combine == CONVOLVE_COMBINE_DETAIL)
     return auto_or_pyramid || refuse (settings, "a weighted sum, but a pyramid",
         error);
@@ -342,6 +372,10 @@ convolve_operation_apply_method (ConvolveOperation * operation,
       if (!apply_low_rank (operation))
         return refuse (settings, "a sum of few products of a row and a column",
             error);
+      break;
+    case CONVOLVE_METHOD_SUMS:
+      if (!apply_sums (operation))
+        return refuse (settings, "a box", error);
       break;
     case CONVOLVE_METHOD_PYRAMID:
       return refuse (settings, "a pyramid: detail alone is one", error);

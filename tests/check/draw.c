@@ -77,8 +77,8 @@ draw_matrix (Random * random, guint width, guint height)
 static ConvolveMatrix *
 draw_low_rank (Random * random)
 {
-  guint width = 5 + random_below (random, 5);
-  guint height = 5 + random_below (random, 5);
+  guint width = 7 + random_below (random, 11);
+  guint height = 7 + random_below (random, 11);
   ConvolveMatrix *sum = draw_matrix (random, width, height);
 
   for (guint i = 0; i < width * height; i++)
@@ -108,7 +108,7 @@ draw_custom (Random * random, gint longest, ConvolveSettings * s)
 {
   guint kinds = random_below (random, 5);
 
-  if (kinds < 2 && random_one_in (random, 2)) {
+  if (kinds < 2 && random_one_in (random, 3)) {
     s->kernel = draw_low_rank (random);
   } else if (kinds < 2) {
     s->kernel = draw_matrix (random, 1 + random_below (random, 7),
@@ -185,6 +185,8 @@ draw_method (Random * random, const ConvolveSettings * s)
     case 0:
       return CONVOLVE_METHOD_DIRECT;
     case 1:
+      if (s->filter == CONVOLVE_FILTER_BOX && random_one_in (random, 2))
+        return CONVOLVE_METHOD_SUMS;
       if (s->filter == CONVOLVE_FILTER_GAUSSIAN
           || s->filter == CONVOLVE_FILTER_BOX
           || s->filter == CONVOLVE_FILTER_UNSHARP

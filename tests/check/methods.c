@@ -93,6 +93,11 @@ static const ConvolveMethod separable_methods[] = {
   CONVOLVE_METHOD_AUTO
 };
 
+static const ConvolveMethod box_methods[] = {
+  CONVOLVE_METHOD_DIRECT, CONVOLVE_METHOD_SUMS, CONVOLVE_METHOD_SEPARABLE,
+  CONVOLVE_METHOD_AUTO
+};
+
 static const ConvolveMethod matrix_methods[] = {
   CONVOLVE_METHOD_DIRECT, CONVOLVE_METHOD_LOWRANK, CONVOLVE_METHOD_AUTO
 };
@@ -126,6 +131,17 @@ test_filters (void)
   }
 }
 
+static void
+test_boxes (void)
+{
+  ConvolveSettings settings;
+
+  convolve_settings_init (&settings);
+  settings.filter = CONVOLVE_FILTER_BOX;
+  for (settings.radius = 1; settings.radius <= 40; settings.radius *= 3)
+    check_methods (&settings, box_methods, G_N_ELEMENTS (box_methods));
+}
+
 /* By the costs of both backends: each takes what was chosen for the other. */
 static void
 test_ranks (void)
@@ -157,6 +173,7 @@ main (int argc, char **argv)
   if (result != TEST_PASSED)
     return result;
   g_test_add_func ("/methods/filters", test_filters);
+  g_test_add_func ("/methods/boxes", test_boxes);
   g_test_add_func ("/methods/ranks", test_ranks);
   result = g_test_run ();
   convolve_device_close (device);

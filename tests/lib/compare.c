@@ -186,7 +186,7 @@ describe_settings (const ConvolveSettings * s)
   static const gchar *const borders[] =
       { "replicate", "reflect", "mirror", "wrap", "constant" };
   static const gchar *const methods[] =
-      { "auto", "direct", "separable", "lowrank", "pyramid" };
+      { "auto", "direct", "separable", "lowrank", "sums", "pyramid" };
   static const gchar *const alphas[] = { "auto", "straight", "weighted" };
   GString *text = g_string_new (NULL);
 

@@ -19,7 +19,8 @@ typedef struct
 typedef struct
 {
   CUdeviceptr memory;           /* 0: never used */
-  CUevent used;                 /* after the last kernels that look at it */
+  CUevent used;                 /* after the last kernels that look at it ... */
+  gboolean is_used;             /* ... if there are any */
   ConvolveFrame frame;
 } Slot;
 
@@ -213,7 +214,7 @@ enqueue_copy (CudaHistory * self, const Slot * slot, const ConvolveFrame * in,
 {
   CUstream up = self->device->up;
 
-  if (!CU_CHECK (error, cuStreamWaitEvent, up, slot->used, 0)
+  if ((slot->is_used && !CU_CHECK (error, cuStreamWaitEvent, up, slot->used, 0))
       || !CU_CHECK (error, cuEventRecord, self->begin, up))
     return FALSE;
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
@@ -276,9 +277,12 @@ cuda_history_note_use (const ConvolveWindow * window, GError ** error)
 {
   CudaHistory *self = (CudaHistory *) window->history;
 
-  for (guint i = 0; i < window->n; i++)
-    if (!CU_CHECK (error, cuEventRecord, g_array_index (self->slot, Slot,
-                window->slot[i]).used, self->device->compute))
+  for (guint i = 0; i < window->n; i++) {
+    Slot *slot = &g_array_index (self->slot, Slot, window->slot[i]);
+
+    if (!CU_CHECK (error, cuEventRecord, slot->used, self->device->compute))
       return FALSE;
+    slot->is_used = TRUE;
+  }
   return TRUE;
 }

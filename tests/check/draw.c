@@ -100,7 +100,7 @@ static gboolean
 sum_is_small (const ConvolveMatrix * m)
 {
   return m != NULL && fabs (convolve_matrix_sum (m))
-      < 0.1 * convolve_matrix_l1 (m);
+      <= 0.1 * convolve_matrix_l1 (m);
 }
 
 static void

@@ -355,6 +355,99 @@ test_refused (void)
   check_refused (&settings, "method=pyramid");
 }
 
+/* ---- across frames ---- */
+
+static const gdouble thirds[] = { 1, 1, 1 };
+
+/* The first of several applications alone sums over frames. */
+static void
+test_compose_window (void)
+{
+  ConvolveSettings settings = settings_for (CONVOLVE_FILTER_GAUSSIAN);
+  GstVideoInfo info;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 16, 16);
+  settings.border = CONVOLVE_BORDER_WRAP;
+  settings.iterations = 3;
+  for (guint windowed = 0; windowed < 2; windowed++) {
+    g_autoptr (ConvolvePlan) plan = NULL;
+
+    if (windowed)
+      settings.kernel_t = convolve_matrix_new (3, 1, thirds);
+    plan = convolve_plan_new (&info, &settings, FALSE, NULL);
+    g_assert_nonnull (plan);
+    g_assert_cmpuint (plan->pass[0].iterations, ==, windowed ? 3 : 1);
+    g_assert_cmpuint (plan->operations[0]->composed, ==, windowed ? 0 : 3);
+  }
+  convolve_settings_clear (&settings);
+}
+
+/* Weights of frames leave a matrix the forms that it has; several matrices that
+ * are no multiples of one have one form. */
+static void
+test_deep_methods (void)
+{
+  gdouble weights[2 * 81] = { 0 };
+  ConvolveSettings settings = settings_for (CONVOLVE_FILTER_CUSTOM);
+
+  settings.normalize = FALSE;
+  for (guint i = 0; i < 81; i++) {
+    weights[i] = 1 + i % 9 * (i / 9);
+    weights[81 + i] = -2 * weights[i];
+  }
+  for (guint product = 2; product-- > 0;) {
+    g_autoptr (ConvolveOperation) operation = NULL;
+
+    if (!product)
+      weights[3] += 1;
+    g_clear_pointer (&settings.kernel, convolve_matrix_unref);
+    settings.kernel = convolve_matrix_new_deep (9, 9, 2, weights, NULL);
+    settings.method = CONVOLVE_METHOD_AUTO;
+    operation = convolve_operation_new (&settings, 0, 0, NULL);
+    g_assert_nonnull (operation);
+    g_assert_cmpuint (operation->n_terms, ==, product ? 2 : 1);
+    g_assert_true (operation->split == !!product);
+    g_assert_true (operation->has_negative);
+    g_assert_true ((operation->t != NULL) == !!product);
+  }
+  settings.method = CONVOLVE_METHOD_SEPARABLE;
+  check_refused (&settings, "method=separable");
+  settings.method = CONVOLVE_METHOD_LOWRANK;
+  check_refused (&settings, "method=lowrank");
+  settings.method = CONVOLVE_METHOD_SUMS;
+  check_refused (&settings, "method=sums");
+  settings.method = CONVOLVE_METHOD_PYRAMID;
+  check_refused (&settings, "method=pyramid");
+  convolve_settings_clear (&settings);
+}
+
+/* What does nothing to a frame is no identity across several, and what is flat
+ * becomes the sum of weights. */
+static void
+test_stencil_windows (void)
+{
+  static const ConvolveFilter filters[] = { CONVOLVE_FILTER_DETAIL,
+    CONVOLVE_FILTER_DIFFUSE
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (filters); i++) {
+    ConvolveSettings settings = settings_for (filters[i]);
+    g_autoptr (ConvolveOperation) one = NULL, three = NULL;
+
+    settings.amount = 0;
+    settings.normalize = FALSE;
+    one = convolve_operation_new (&settings, 0, 0, NULL);
+    g_assert_true (convolve_operation_is_identity (one));
+    settings.kernel_t = convolve_matrix_new (3, 1, thirds);
+    three = convolve_operation_new (&settings, 0, 0, NULL);
+    g_assert_false (convolve_operation_is_identity (three));
+    g_assert_cmpfloat (three->sum, ==, 3);
+    g_assert_cmpfloat (three->l1, >=, 3);
+    g_assert_cmpfloat (three->growth, >=, 3);
+    convolve_settings_clear (&settings);
+  }
+}
+
 /* Float carries a few steps; errors grow in each, so many want double. */
 static void
 test_diffuse_precision (void)
@@ -397,6 +490,9 @@ main (int argc, char **argv)
   g_test_add_func ("/stencils/levels", test_levels);
   g_test_add_func ("/stencils/gains", test_gains);
   g_test_add_func ("/stencils/unneeded-levels", test_unneeded_levels);
+  g_test_add_func ("/stencils/compose-window", test_compose_window);
+  g_test_add_func ("/stencils/deep-methods", test_deep_methods);
+  g_test_add_func ("/stencils/windows", test_stencil_windows);
   g_test_add_func ("/stencils/refused", test_refused);
   g_test_add_func ("/stencils/diffuse-precision", test_diffuse_precision);
   return g_test_run ();

@@ -74,11 +74,14 @@ gst_video_convolve_start (GstBaseTransform * trans)
   return TRUE;
 }
 
+/* A flushing pad keeps buffers out, but not ALLOCATION and DRAIN queries, nor
+ * the end of a flush: these come with the stream lock and may find jobs. */
 static gboolean
 gst_video_convolve_stop (GstBaseTransform * trans)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
 
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
   g_atomic_int_set (&self->started, FALSE);
   gst_video_convolve_drop_jobs (self);
   gst_clear_buffer (&self->late);
@@ -90,6 +93,7 @@ gst_video_convolve_stop (GstBaseTransform * trans)
   g_clear_pointer (&self->plan_text, g_free);
   self->latency = 0;
   GST_OBJECT_UNLOCK (self);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
 
@@ -290,10 +294,8 @@ gst_video_convolve_submit_input_buffer (GstBaseTransform * trans,
     gst_video_convolve_window_end (self);
   if (self->drained == GST_FLOW_OK) {
     if (gst_video_convolve_is_on_cuda (self)
-        && gst_cuda_interop_follow (self->interop, input)) {
+        && gst_cuda_interop_follow (self->interop, input))
       ok = gst_video_convolve_reopen (self);
-      gst_base_transform_reconfigure_src (trans);
-    }
     ok = ok && gst_video_convolve_update (self);
   }
   if (!ok || self->drained != GST_FLOW_OK) {

@@ -216,13 +216,17 @@ update_latency (GstVideoConvolve * self)
 {
   guint frames = gst_video_convolve_depth (self) - 1
       + gst_video_convolve_window_after (self);
-  GstClockTime latency = 0;
+  GstClockTime latency = 0, second = GST_SECOND;
   gboolean changed;
 
+  /* The caps' rate is that of frames, and two buffers make one. */
+  if (GST_VIDEO_INFO_INTERLACE_MODE (&self->info) ==
+      GST_VIDEO_INTERLACE_MODE_ALTERNATE)
+    second /= 2;
   if (!gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self))
       && frames > 0 && GST_VIDEO_INFO_FPS_N (&self->info) > 0)
     latency = gst_util_uint64_scale (frames,
-        (guint64) GST_SECOND * GST_VIDEO_INFO_FPS_D (&self->info),
+        second * GST_VIDEO_INFO_FPS_D (&self->info),
         GST_VIDEO_INFO_FPS_N (&self->info));
   GST_OBJECT_LOCK (self);
   changed = self->latency != latency;
@@ -231,6 +235,14 @@ update_latency (GstVideoConvolve * self)
   if (changed)
     gst_element_post_message (GST_ELEMENT (self),
         gst_message_new_latency (GST_OBJECT (self)));
+}
+
+/* Neighbours agree anew on where buffers come from. */
+static void
+reallocate (GstVideoConvolve * self)
+{
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  gst_base_transform_reconfigure_sink (GST_BASE_TRANSFORM (self));
 }
 
 /* Puts programs (both NULL: passthrough) in place of the current ones. Jobs of
@@ -258,10 +270,8 @@ use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
   if (gst_base_transform_is_passthrough (trans) != passthrough) {
     gst_base_transform_set_passthrough (trans, passthrough);
     /* Within set_info buffers are allocated afterwards anyway. */
-    if (self->negotiated) {
-      gst_base_transform_reconfigure_src (trans);
-      gst_base_transform_reconfigure_sink (trans);
-    }
+    if (self->negotiated)
+      reallocate (self);
   }
   update_latency (self);
 }
@@ -331,7 +341,12 @@ gst_video_convolve_reopen (GstVideoConvolve * self)
 {
   gst_video_convolve_window_end (self);
   gst_video_convolve_close (self);
-  return gst_video_convolve_open (self) && remake_programs (self);
+  if (!gst_video_convolve_open (self) || !remake_programs (self))
+    return FALSE;
+  /* Pools were chosen for the frames in flight and the memory of before: jobs
+   * might wait for a buffer that another job holds. */
+  reallocate (self);
+  return TRUE;
 }
 
 /* The picture of one buffer. Where caps alternate fields it is as high as a

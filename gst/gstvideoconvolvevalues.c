@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstvideoconvolvevalues.h"
 
+#include <string.h>
+
+/* Of a value in a message. */
+#define MAX_TEXT 60
+
 /* Numbers come as whatever the text or the language binding made of them: int,
  * double, fraction. Text and booleans are no numbers. */
 gboolean
@@ -25,6 +30,22 @@ gst_video_convolve_value_to_number (const GValue * value, gdouble * number)
   return TRUE;
 }
 
+/* Structures, arrays and their like may have no text, or a very long one. */
+gchar *
+gst_video_convolve_value_describe (const GValue * value)
+{
+  GType type = G_VALUE_TYPE (value);
+  gchar *text;
+
+  if (G_TYPE_FUNDAMENTAL (type) > G_TYPE_STRING && type != GST_TYPE_FRACTION)
+    return g_strdup_printf ("a %s", g_type_name (type));
+  /* What is not ASCII is escaped. */
+  text = g_strdup_value_contents (value);
+  if (strlen (text) > MAX_TEXT)
+    strcpy (text + MAX_TEXT - 3, "...");
+  return text;
+}
+
 /* Appends the numbers of one row; row counts from 1. */
 static gboolean
 append_row (GArray * weights, const GValue * row_value, guint row,
@@ -37,7 +58,7 @@ append_row (GArray * weights, const GValue * row_value, guint row,
     gdouble number;
 
     if (!gst_video_convolve_value_to_number (value, &number)) {
-      g_autofree gchar *content = g_strdup_value_contents (value);
+      g_autofree gchar *content = gst_video_convolve_value_describe (value);
 
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
           "row %u, column %u is not a number: %s", row, i + 1, content);

@@ -10,6 +10,8 @@ G_BEGIN_DECLS
 
 /* FALSE for what is no number. */
 gboolean gst_video_convolve_value_to_number (const GValue * value, gdouble * number);
+/* For a message about what is no number, or the wrong one: of any value, and never long. */
+gchar *gst_video_convolve_value_describe (const GValue * value);
 /* A matrix from an array of rows of numbers of any kind, or from an array of such arrays, one a frame. Refuses what is
  * empty, ragged, too large or not a number, and names matrix, row and column. */
 ConvolveMatrix *gst_video_convolve_matrix_from_rows (const GValue * value, GError ** error);

@@ -106,8 +106,8 @@ add_frame (const ConvolveStage &s, int f, int x, int y, A (&acc)[N + 1])
   A w = A::load (reinterpret_cast<const float *> (s.weights), f), alpha = A::of (1.f);
   int q[N];
 
-  load_pixel<CONVOLVE_SAMPLES_ANY, N> (p, reinterpret_cast<const uint8_t *> (s.frame[f]) + (ptrdiff_t)y * p.src_stride,
-                                       x, q);
+  load_pixel<CONVOLVE_SAMPLES_ANY, N> (
+      p, reinterpret_cast<const uint8_t *> (s.frame[f]) + (ptrdiff_t)y * p.src_stride, x, q);
   if (s.weighted)
     alpha = alpha_mean<A> (s, s.frame_alpha[f], x, y);
 #pragma unroll

@@ -187,6 +187,68 @@ GST_START_TEST (test_kernel_refused)
 
 GST_END_TEST;
 
+/* Whatever an application puts in the array; the text names it and is short. */
+GST_START_TEST (test_strange_values_refused)
+{
+  static const gchar *const names[] = { "kernel-x", "rois" };
+  GType types[] = { GST_TYPE_STRUCTURE, GST_TYPE_CAPS, GST_TYPE_LIST,
+    GST_TYPE_FRACTION_RANGE, G_TYPE_POINTER, G_TYPE_OBJECT, G_TYPE_STRING
+  };
+  GstHarness *h = gst_harness_new ("videoconvolve");
+  GstBus *bus = bus_of (h);
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    for (guint k = 0; k < G_N_ELEMENTS (names); k++) {
+      GValue row = G_VALUE_INIT, rows = G_VALUE_INIT;
+
+      g_value_init (&row, GST_TYPE_ARRAY);
+      g_value_init (&rows, GST_TYPE_ARRAY);
+      for (guint n = 0; n < 4; n++) {
+        GValue value = G_VALUE_INIT;
+
+        g_value_init (&value, types[i]);
+        gst_value_array_append_and_take_value (&row, &value);
+      }
+      gst_value_array_append_value (&rows, &row);
+      g_object_set_property (G_OBJECT (h->element), names[k],
+          k == 0 ? &row : &rows);
+      assert_refused (bus, types[i] == G_TYPE_STRING ? "NULL" :
+          g_type_name (types[i]));
+      g_value_unset (&row);
+      g_value_unset (&rows);
+    }
+  }
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_long_text_refused)
+{
+  GstHarness *h = gst_harness_new ("videoconvolve");
+  GstBus *bus = bus_of (h);
+  gchar *word = g_strnfill (5000, 'x');
+  gchar *text = g_strdup_printf ("<1,%s>", word);
+  GstMessage *message;
+  GError *error;
+
+  set (h->element, "kernel-x", text);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  fail_unless (message != NULL);
+  gst_message_parse_warning (message, &error, NULL);
+  fail_unless (strstr (error->message, "xx...") != NULL);
+  fail_unless (strlen (error->message) < 200);
+  g_error_free (error);
+  gst_message_unref (message);
+  g_free (text);
+  g_free (word);
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_kernel_sizes)
 {
   static const struct
@@ -671,6 +733,8 @@ values_suite (void)
   tcase_add_test (tc, test_kernel_forms);
   tcase_add_test (tc, test_kernels_replace_each_other);
   tcase_add_test (tc, test_kernel_refused);
+  tcase_add_test (tc, test_strange_values_refused);
+  tcase_add_test (tc, test_long_text_refused);
   tcase_add_test (tc, test_kernel_sizes);
   tcase_add_test (tc, test_kernel_location);
   tcase_add_test (tc, test_refused_before_start);

@@ -200,8 +200,13 @@ describe_staged (const CudaProgram * program, const CudaStaged * staged,
   const ConvolvePass *pass = &program->parent.plan->pass[staged->pass];
   const ConvolveOperation *operation = pass->operation;
 
-  g_string_append_printf (text, "plane %u, %d x %d: stages load",
-      pass->layout.plane, pass->width, pass->height);
+  g_string_append_printf (text, "plane %u, %d x %d: ", pass->layout.plane,
+      pass->width, pass->height);
+  if (operation != NULL && convolve_operation_frames (operation) > 1)
+    g_string_append_printf (text, "%u frames, ",
+        convolve_operation_frames (operation));
+  g_string_append_printf (text, "stages %s",
+      operation != NULL && operation->t != NULL ? "fold" : "load");
   if (operation != NULL && operation->combine == CONVOLVE_COMBINE_DIFFUSE)
     g_string_append (text, ", diffuse");
   else if (operation != NULL && operation->combine == CONVOLVE_COMBINE_DETAIL)

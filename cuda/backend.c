@@ -111,6 +111,22 @@ backend_host_alloc (ConvolveDevice * device, gsize size, gpointer * owner,
   return cuda_device_host_alloc ((CudaDevice *) device, size, owner, error);
 }
 
+static ConvolveHistory *
+backend_history_new (ConvolveDevice * device, const GstVideoInfo * info,
+    GError ** error)
+{
+  return cuda_history_new ((CudaDevice *) device, info, error);
+}
+
+static gboolean
+backend_process_window (ConvolveProgram * program,
+    const ConvolveWindow * window, const ConvolveFrame * out,
+    const ConvolveRegions * regions, guint64 * job, GError ** error)
+{
+  return cuda_program_process_window ((CudaProgram *) program, window, out,
+      regions, job, error);
+}
+
 const ConvolveBackend *
 convolve_backend_cuda (void)
 {
@@ -128,6 +144,10 @@ convolve_backend_cuda (void)
     .device_name = backend_device_name,
     .host_alloc = backend_host_alloc,
     .host_free = cuda_device_host_free,
+    .history_new = backend_history_new,
+    .history_store = cuda_history_store,
+    .history_free = cuda_history_free,
+    .process_window = backend_process_window,
   };
 
   return &backend;

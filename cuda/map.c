@@ -334,7 +334,8 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
   };
   Need any;
 
-  if (force == CUDA_FORCE_STAGE)
+  if (force == CUDA_FORCE_STAGE || (pass->operation != NULL
+          && convolve_operation_is_windowed (pass->operation)))
     return need;
   if (pass->operation == NULL) {
     need.route = CONVOLVE_ROUTE_STENCIL;

@@ -115,6 +115,11 @@ typedef struct {
  *   COLUMNS   out = sum over j < ny of weights[j] x in(x, y + j - ay); nothing is multiplied. Outside with the constant
  *             border stands what ROWS makes of a row outside: edge[c] (x edge[n] likewise) x sum, sum being that of the
  *             row's weights. If there is a second, second is added: sums of more than two terms.
+ *             MATRIX with add set: the same, added to what out holds.
+ *   FOLD      out[c] = sum over f < nx of weights[f] x the sample of frame f, whose picture's row 0 is at frame[f] (all
+ *             frames lie as picture.src does), plus what out holds if add is set. Weighted: colours count as sample x
+ *             alpha, and out[n] = the sum of weights[f] x alpha, the mean as in LOAD, from frame_alpha[f]. Components
+ *             that are copied get the sample of frame own, if own is less than nx, and weigh nothing.
  *   DIFFUSE   out = in + amount x sum of f (in(q) - in) over the 4 neighbours q; f (d) = d / (1 + (d x
  *             threshold[c])^2), threshold being the inverse of the filter's. Never weighted; nor are the next two.
  *   REDUCE    out = sum over i, j = -2 .. 2 of c[i] c[j] in(2 x + i, 2 y + j), c = (1 4 6 4 1) / 16; in has
@@ -134,6 +139,8 @@ typedef struct {
  *             (one value a pixel, alpha_width x alpha_height); else before[n].
  * before is the picture that this iteration filtered: what LOAD or the FINISH before it wrote. out never overlaps in,
  * second or before. */
+#define CONVOLVE_STAGE_FRAMES 16
+
 typedef struct {
   ConvolveLaunchPicture picture;        /* src: LOAD only; dst: FINISH with last only */
   uint64_t in, out, second, before;     /* device addresses of float pictures; 0 where there is none */
@@ -142,9 +149,12 @@ typedef struct {
   double gain[4], offset[4], threshold[4];      /* as in picture.component, unrounded */
   double edge[5];               /* outside with the constant border, for each value of a pixel */
   double amount, sum;
+  uint64_t frame[CONVOLVE_STAGE_FRAMES], frame_alpha[CONVOLVE_STAGE_FRAMES];    /* FOLD: device addresses */
   int32_t alpha_stride, alpha_width, alpha_height;
   int32_t other_width, other_height;    /* REDUCE, CORRECT */
   uint16_t nx, ny, ax, ay;
+  uint16_t own;                 /* FOLD */
+  uint8_t add;                  /* FOLD, MATRIX */
   uint8_t op;                   /* CONVOLVE_STAGE_... */
   uint8_t combine, border;
   uint8_t alpha_store, alpha_swap, alpha_step, alpha_at, alpha_shift, alpha_depth;
@@ -162,6 +172,7 @@ enum {
   CONVOLVE_STAGE_COLUMNS,
   CONVOLVE_STAGE_MATRIX,
   CONVOLVE_STAGE_FINISH,
+  CONVOLVE_STAGE_FOLD,
   CONVOLVE_STAGE_DIFFUSE,
   CONVOLVE_STAGE_REDUCE,
   CONVOLVE_STAGE_CORRECT,

@@ -43,8 +43,8 @@ place_frame (const CudaProgram * program, const ConvolveFrame * frame,
  * between the host and the device. The host's first row has the lowest address
  * only if its stride is positive, and transfers know no negative ones: these
  * go row by row. */
-static gboolean
-transfer (CUstream stream, gboolean up, guint8 * host, gssize host_stride,
+gboolean
+cuda_transfer (CUstream stream, gboolean up, guint8 * host, gssize host_stride,
     CUdeviceptr device, gsize pitch, gsize bytes, guint rows, GError ** error)
 {
   guint n = host_stride > 0 ? 1 : rows;
@@ -120,7 +120,7 @@ upload_plane (Flight * flight, guint p, const CudaRows * band, GError ** error)
     host = flight->slot->in_staging + offset;
     stride = plane->pitch;
   }
-  return transfer (flight->device->up, TRUE, host, stride,
+  return cuda_transfer (flight->device->up, TRUE, host, stride,
       flight->slot->in_planes + offset, plane->pitch, plane->row_bytes, rows,
       error);
 }
@@ -196,7 +196,7 @@ download_plane (Flight * flight, guint p, const CudaRows * band,
     stride = plane->pitch;
   }
   for (guint r = 0; r < plane->n_runs && rows > 0; r++)
-    if (!transfer (flight->device->down, FALSE, host + plane->run[r].begin,
+    if (!cuda_transfer (flight->device->down, FALSE, host + plane->run[r].begin,
             stride, flight->slot->out_planes + offset + plane->run[r].begin,
             plane->pitch, plane->run[r].bytes, rows, error))
       return FALSE;
@@ -327,8 +327,11 @@ take_slot (CudaProgram * program, const ConvolveFrame * in,
       slot : NULL;
 }
 
-gboolean
-cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
+/* window: the frames of a plan that sums over them, of which in is one, and the
+ * history that they are in; or NULL. */
+static gboolean
+process (CudaProgram * program, const ConvolveFrame * in,
+    const CudaFrame * window, const ConvolveWindow * slots,
     const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
     GError ** error)
 {
@@ -346,6 +349,7 @@ cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
           && !cuda_regions_ensure (program, error)))
     return FALSE;
   place_frame (program, in, slot->in_planes, &flight.device_in);
+  flight.device_in.window = window;
   place_frame (program, out, slot->out_planes, &flight.device_out);
   slot->uploads = in->memory != CONVOLVE_MEMORY_DEVICE;
   slot->downloads = out->memory != CONVOLVE_MEMORY_DEVICE;
@@ -353,7 +357,8 @@ cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
   slot->n_kernels = 0;
   slot->out = *out;
   slot->begin_us = g_get_monotonic_time ();
-  if (!enqueue (&flight, error)) {
+  if (!enqueue (&flight, error)
+      || (slots != NULL && !cuda_history_note_use (slots, error))) {
     drain (device);
     return FALSE;
   }
@@ -361,6 +366,36 @@ cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
   slot->job = *job = ++device->last_job;
   program->next_slot = (program->next_slot + 1) % program->n_slots;
   return TRUE;
+}
+
+gboolean
+cuda_program_process (CudaProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
+{
+  return process (program, in, NULL, NULL, out, regions, job, error);
+}
+
+gboolean
+cuda_program_process_window (CudaProgram * program,
+    const ConvolveWindow * window, const ConvolveFrame * out,
+    const ConvolveRegions * regions, guint64 * job, GError ** error)
+{
+  CudaFrame frames[CONVOLVE_MATRIX_MAX_DEPTH];
+  const ConvolvePlan *plan = program->parent.plan;
+
+  for (guint i = 0; i < window->n; i++) {
+    frames[i] = (CudaFrame) { {
+    0}
+    , {
+    0}
+    , NULL};
+    place_frame (program, cuda_history_frame (window->history,
+            window->slot[i]), 0, &frames[i]);
+  }
+  return process (program, cuda_history_frame (window->history,
+          window->slot[plan->before]), frames, window, out, regions, job,
+      error);
 }
 
 /* ---- the end of a job ---- */

@@ -33,6 +33,7 @@ struct _CudaStaged {
   gsize picture_bytes;          /* of a float picture */
   guint n_pictures;             /* that the pass needs: at most CUDA_MAX_SCRATCH */
   guint32 weights[CONVOLVE_MAX_TERMS][2];       /* first float of the matrix, or of the row and the column */
+  guint32 t_weights;            /* those of frames */
   gsize pyramid_bytes;          /* of the levels of a pyramid, behind the pictures */
   struct {
     gsize at, correction;       /* bytes from the first: levels from 1 on; corrections of all but the last */
@@ -40,7 +41,7 @@ struct _CudaStaged {
   CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
 };
 
-#define CUDA_MAX_SCRATCH 4
+#define CUDA_MAX_SCRATCH 5
 
 /* A memory plane of the frame. */
 typedef struct {
@@ -119,10 +120,13 @@ cuda_program_device (CudaProgram * program)
 }
 
 /* Where planes of a frame lie on the device. */
-typedef struct {
+typedef struct _CudaFrame CudaFrame;
+
+struct _CudaFrame {
   CUdeviceptr data[CONVOLVE_MAX_PLANES];
   gint stride[CONVOLVE_MAX_PLANES];
-} CudaFrame;
+  const CudaFrame *window;      /* of an input: the frames that the plan sums over, laid out alike; or NULL */
+};
 
 /* map.c: chooses for each pass; weights collects floats for the device's memory. */
 typedef enum {
@@ -191,12 +195,26 @@ gboolean cuda_slot_ensure (CudaProgram * program, CudaSlot * slot, ConvolveMemor
     GError ** error);
 void cuda_slot_clear (CudaSlot * slot);
 
+/* history.c */
+ConvolveHistory *cuda_history_new (CudaDevice * device, const GstVideoInfo * info, GError ** error);
+gboolean cuda_history_store (ConvolveHistory * history, guint slot, const ConvolveFrame * in, GError ** error);
+void cuda_history_free (ConvolveHistory * history);
+/* A frame of the device's memory. */
+const ConvolveFrame *cuda_history_frame (const ConvolveHistory * history, guint slot);
+/* With the context current: what has been enqueued for kernels looks at the slots. */
+gboolean cuda_history_note_use (const ConvolveWindow * window, GError ** error);
+
 /* wait.c: waits for the event of work that began at begin (g_get_monotonic_time ()). */
 gboolean cuda_wait (CUevent event, gint64 begin, CudaPace * pace, GError ** error);
 
 /* process.c */
 gboolean cuda_program_process (CudaProgram * program, const ConvolveFrame * in, const ConvolveFrame * out,
     const ConvolveRegions * regions, guint64 * job, GError ** error);
+gboolean cuda_program_process_window (CudaProgram * program, const ConvolveWindow * window, const ConvolveFrame * out,
+    const ConvolveRegions * regions, guint64 * job, GError ** error);
+/* Bytes of the rows of a plane between the host and the device. */
+gboolean cuda_transfer (CUstream stream, gboolean up, guint8 * host, gssize host_stride, CUdeviceptr device,
+    gsize pitch, gsize bytes, guint rows, GError ** error);
 /* Ends the job of a slot: waits, copies out, counts. The slot is free then, also after a failure. */
 gboolean cuda_slot_finish (CudaProgram * program, CudaSlot * slot, GError ** error);
 

@@ -201,7 +201,7 @@ gboolean
 cuda_regions_run (CudaProgram * program, const ConvolveRegions * regions,
     const CudaFrame * in, const CudaFrame * out, GError ** error)
 {
-  CudaFrame own = { {0}, {0} };
+  CudaFrame own = { {0}, {0}, NULL };
 
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++) {
     own.data[p] = program->region_planes + program->plane[p].offset;

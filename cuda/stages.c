@@ -5,8 +5,13 @@
  *
  * Scratch pictures: 0 holds what the iteration filters, 1 what lies between
  * rows and columns and then the iteration's result, 2 and 3 the terms (those of
- * longer sums by turns, each added to the one before). Behind them the levels
- * of a pyramid. */
+ * longer sums by turns, each added to the one before), and the last one the
+ * frame itself, where it is wanted beside a sum over frames. Behind them the
+ * levels of a pyramid.
+ *
+ * Frames are summed first, by their weights, colours times alpha already; the
+ * stages that follow then take them for straight. A deep matrix is a matrix
+ * for each frame, added up. */
 #include "config.h"
 
 #include "program.h"
@@ -31,7 +36,8 @@ append_weights (GArray * weights, const ConvolveMatrix * matrix, gboolean wide)
   if (wide && weights->len % 2 != 0)
     g_array_append_val (weights, zero);
   first = weights->len;
-  for (gsize i = 0; i < (gsize) matrix->width * matrix->height; i++) {
+  for (gsize i = 0; i < (gsize) matrix->width * matrix->height
+      * matrix->depth; i++) {
     float hi = matrix->weights[i], lo = matrix->weights[i] - hi;
 
     g_array_append_val (weights, hi);
@@ -93,6 +99,10 @@ init_terms (CudaStaged * staged, const ConvolveOperation * operation,
   staged->base.combine = operation->combine;
   staged->base.amount = operation->amount;
   staged->n_pictures = PICTURE_TERM + MIN (operation->n_terms, 2);
+  if (operation->t != NULL) {
+    staged->t_weights = append_weights (weights, operation->t, wide);
+    staged->n_pictures += staged->base.weighted;
+  }
   for (guint t = 0; t < operation->n_terms; t++) {
     const ConvolveTerm *term = &operation->term[t];
 
@@ -216,6 +226,7 @@ struct _Run
     gint width, height;
   } level[CONVOLVE_MAX_LEVELS + 1];
   Run *alpha;                   /* that of staged->alpha, or NULL */
+  gboolean folded;              /* BEFORE is a sum over frames */
 };
 
 static gboolean
@@ -232,6 +243,8 @@ launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
         CUDA_VARIANT_stage_matrix_wide},
     [CONVOLVE_STAGE_FINISH] = {CUDA_VARIANT_stage_finish,
         CUDA_VARIANT_stage_finish_wide},
+    [CONVOLVE_STAGE_FOLD] = {CUDA_VARIANT_stage_fold,
+        CUDA_VARIANT_stage_fold_wide},
     [CONVOLVE_STAGE_DIFFUSE] = {CUDA_VARIANT_stage_diffuse,
         CUDA_VARIANT_stage_diffuse_wide},
     [CONVOLVE_STAGE_REDUCE] = {CUDA_VARIANT_stage_reduce,
@@ -274,12 +287,31 @@ term_picture (const Run * run, guint t)
   return run->picture[PICTURE_TERM + t % 2];
 }
 
+/* Of sums over frames: nothing is to be multiplied any more, and outside lies
+ * what the sum makes of the edge. */
+static void
+take_for_straight (const Run * run, ConvolveStage * stage)
+{
+  gdouble sum = convolve_matrix_sum (run->pass->operation->t);
+  guint n = stage->picture.n_components;
+
+  for (guint c = 0; c < n; c++) {
+    gboolean colour = stage->weighted && !(stage->straight & 1 << c);
+
+    stage->edge[c] *= sum * (colour ? stage->edge[n] : 1);
+  }
+  stage->edge[n] *= sum;
+  stage->straight = G_MAXUINT8;
+}
+
 static gboolean
 run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
 {
   ConvolveStage stage = run->placed;
   gboolean many = run->pass->operation->n_terms > 2;
 
+  if (run->folded)
+    take_for_straight (run, &stage);
   stage.in = run->picture[PICTURE_BEFORE];
   stage.weights = weights_at (run, run->staged->weights[t][0]);
   if (term->matrix != NULL) {
@@ -304,11 +336,158 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
   return launch_stage (run, &stage, error);
 }
 
+static void
+place_alpha (const Run * run, const CudaFrame * in, ConvolveStage * stage)
+{
+  const ConvolvePass *pass = run->pass;
+  guint plane = pass->alpha.layout.plane;
+  gint x0 = run->cut.x0 << pass->alpha.w_sub;
+  gint y0 = run->cut.y0 << pass->alpha.h_sub;
+
+  if (!pass->alpha.weighted)
+    return;
+  stage->alpha_stride = in->stride[plane] * (gint) pass->row_step;
+  stage->alpha = in->data[plane]
+      + (gint64) pass->row_first * in->stride[plane]
+  + (gint64) y0 *stage->alpha_stride + (gint64) x0 *stage->alpha_step;
+  stage->alpha_width = MIN (run->cut.x1 << pass->alpha.w_sub,
+      pass->alpha.width) - x0;
+  stage->alpha_height = MIN (run->cut.y1 << pass->alpha.h_sub,
+      pass->alpha.height) - y0;
+}
+
+/* The place in frame of what is at that place of in. */
+static guint64
+same_place (const CudaFrame * in, const CudaFrame * frame, guint plane,
+    guint64 place)
+{
+  return place + (frame->data[plane] - in->data[plane]);
+}
+
+/* frame: in itself, or one of its window. */
+static gboolean
+run_load (const Run * run, const CudaFrame * in, const CudaFrame * frame,
+    guint picture, GError ** error)
+{
+  const ConvolvePass *pass = run->pass;
+  ConvolveStage stage = run->placed;
+
+  stage.op = CONVOLVE_STAGE_LOAD;
+  stage.out = run->picture[picture];
+  place_alpha (run, in, &stage);
+  stage.picture.src = same_place (in, frame, pass->layout.plane,
+      stage.picture.src);
+  stage.alpha = same_place (in, frame, pass->alpha.layout.plane, stage.alpha);
+  return launch_stage (run, &stage, error);
+}
+
+/* As many frames a launch as it holds addresses. */
+static gboolean
+run_fold (const Run * run, const CudaFrame * in, GError ** error)
+{
+  const ConvolvePass *pass = run->pass;
+  const ConvolveOperation *operation = pass->operation;
+  guint n = convolve_operation_frames (operation);
+  ConvolveStage stage = run->placed;
+
+  stage.op = CONVOLVE_STAGE_FOLD;
+  stage.out = run->picture[PICTURE_BEFORE];
+  place_alpha (run, in, &stage);
+  for (guint first = 0; first < n; first += CONVOLVE_STAGE_FRAMES) {
+    stage.nx = MIN (n - first, CONVOLVE_STAGE_FRAMES);
+    stage.add = first > 0;
+    stage.own = operation->before >= first ? operation->before - first :
+        G_MAXUINT16;
+    stage.weights = weights_at (run, run->staged->t_weights
+        + first * (stage.wide ? 2 : 1));
+    for (guint f = 0; f < stage.nx; f++) {
+      const CudaFrame *frame = &in->window[first + f];
+
+      stage.frame[f] = same_place (in, frame, pass->layout.plane,
+          stage.picture.src);
+      stage.frame_alpha[f] = same_place (in, frame, pass->alpha.layout.plane,
+          stage.alpha);
+    }
+    if (!launch_stage (run, &stage, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* The sum of all frames' matrices; the own frame's is last, so that it stays
+ * loaded. */
+static gboolean
+run_deep (const Run * run, const CudaFrame * in, GError ** error)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+  const ConvolveMatrix *matrix = operation->term[0].matrix;
+  guint n = convolve_operation_frames (operation);
+  guint size = matrix->width * matrix->height * (run->staged->base.wide ? 2 :
+      1);
+
+  for (guint i = 1; i <= n; i++) {
+    guint f = (operation->before + i) % n;
+    ConvolveStage stage = run->placed;
+
+    if (!run_load (run, in, &in->window[f], PICTURE_BEFORE, error))
+      return FALSE;
+    stage.op = CONVOLVE_STAGE_MATRIX;
+    stage.in = run->picture[PICTURE_BEFORE];
+    stage.out = run->picture[PICTURE_TERM];
+    stage.weights = weights_at (run, run->staged->weights[0][0] + f * size);
+    stage.add = i > 1;
+    set_matrix (&stage, matrix);
+    if (!launch_stage (run, &stage, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+is_deep (const Run * run)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+
+  return operation != NULL && operation->t == NULL
+      && convolve_operation_frames (operation) > 1;
+}
+
+/* What the first iteration filters. */
+static gboolean
+run_begin (Run * run, const CudaFrame * in, GError ** error)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+
+  run->folded = operation != NULL && operation->t != NULL;
+  if (is_deep (run))
+    return run_deep (run, in, error);
+  if (!run->folded)
+    return run_load (run, in, in, PICTURE_BEFORE, error);
+  return run_fold (run, in, error) && (!run->placed.weighted
+      || run_load (run, in, in, PICTURE_TERM + operation->n_terms, error));
+}
+
+/* Nothing but the sum over frames is to be done. */
+static gboolean
+is_only_folded (const Run * run)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+  const ConvolveTerm *term = &operation->term[0];
+
+  return run->folded && operation->combine == CONVOLVE_COMBINE_SUM
+      && operation->n_terms == 1 && (term->matrix != NULL ?
+      convolve_matrix_is_identity (term->matrix) :
+      convolve_matrix_is_identity (term->x)
+      && convolve_matrix_is_identity (term->y));
+}
+
 static gboolean
 run_diffuse (const Run * run, GError ** error)
 {
   ConvolveStage stage = run->placed;
 
+  if (run->folded)
+    take_for_straight (run, &stage);
   stage.op = CONVOLVE_STAGE_DIFFUSE;
   stage.in = run->picture[PICTURE_BEFORE];
   stage.out = run->picture[PICTURE_TERM];
@@ -349,6 +528,8 @@ run_pyramid (const Run * run, GError ** error)
   for (guint l = 1; l <= n; l++) {
     ConvolveStage stage = run->placed;
 
+    if (run->folded)
+      take_for_straight (run, &stage);
     stage.op = CONVOLVE_STAGE_REDUCE;
     set_levels (run, &stage, l, l - 1);
     stage.in = level_picture (run, l - 1);
@@ -359,6 +540,8 @@ run_pyramid (const Run * run, GError ** error)
   for (guint l = n; l-- > 0;) {
     ConvolveStage stage = run->placed;
 
+    if (run->folded)
+      take_for_straight (run, &stage);
     stage.op = CONVOLVE_STAGE_CORRECT;
     set_levels (run, &stage, l, l + 1);
     stage.amount = run->pass->operation->level[l];
@@ -378,6 +561,8 @@ run_parts (const Run * run, GError ** error)
 {
   const ConvolveOperation *operation = run->pass->operation;
 
+  if (operation == NULL || is_deep (run) || is_only_folded (run))
+    return TRUE;
   if (operation->combine == CONVOLVE_COMBINE_DIFFUSE)
     return run_diffuse (run, error);
   if (operation->combine == CONVOLVE_COMBINE_DETAIL)
@@ -389,31 +574,6 @@ run_parts (const Run * run, GError ** error)
 }
 
 static gboolean
-run_load (const Run * run, const CudaFrame * in, GError ** error)
-{
-  const ConvolvePass *pass = run->pass;
-  ConvolveStage stage = run->placed;
-  guint plane = pass->alpha.layout.plane;
-
-  stage.op = CONVOLVE_STAGE_LOAD;
-  stage.out = run->picture[PICTURE_BEFORE];
-  if (pass->alpha.weighted) {
-    gint x0 = run->cut.x0 << pass->alpha.w_sub;
-    gint y0 = run->cut.y0 << pass->alpha.h_sub;
-
-    stage.alpha_stride = in->stride[plane] * (gint) pass->row_step;
-    stage.alpha = in->data[plane]
-        + (gint64) pass->row_first * in->stride[plane]
-    + (gint64) y0 *stage.alpha_stride + (gint64) x0 *stage.alpha_step;
-    stage.alpha_width = MIN (run->cut.x1 << pass->alpha.w_sub,
-        pass->alpha.width) - x0;
-    stage.alpha_height = MIN (run->cut.y1 << pass->alpha.h_sub,
-        pass->alpha.height) - y0;
-  }
-  return launch_stage (run, &stage, error);
-}
-
-static gboolean
 run_finish (const Run * run, gboolean last, GError ** error)
 {
   const ConvolveOperation *operation = run->pass->operation;
@@ -421,8 +581,11 @@ run_finish (const Run * run, gboolean last, GError ** error)
 
   stage.op = CONVOLVE_STAGE_FINISH;
   stage.before = stage.in = run->picture[PICTURE_BEFORE];
+  if (run->folded && stage.weighted)
+    stage.before = run->picture[PICTURE_TERM + operation->n_terms];
   if (operation != NULL) {
-    stage.in = run->picture[PICTURE_TERM];
+    if (!is_only_folded (run))
+      stage.in = run->picture[PICTURE_TERM];
     stage.sum = operation->sum;
     if (operation->n_terms > 2)
       stage.in = term_picture (run, operation->n_terms - 1);
@@ -451,10 +614,9 @@ run_iteration (Run * run, gboolean last, GError ** error)
 
   if (run->alpha != NULL && !last && !run_iteration (run->alpha, FALSE, error))
     return FALSE;
-  if (run->pass->operation != NULL && !run_parts (run, error))
+  if (!run_parts (run, error) || !run_finish (run, last, error))
     return FALSE;
-  if (!run_finish (run, last, error))
-    return FALSE;
+  run->folded = FALSE;
   run->picture[PICTURE_BETWEEN] = run->picture[PICTURE_BEFORE];
   run->picture[PICTURE_BEFORE] = result;
   return TRUE;
@@ -504,10 +666,10 @@ cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
     run_init (&alpha, program, staged->alpha, program->scratch
         + staged->n_pictures * staged->picture_bytes, in, out, NULL);
     run.alpha = &alpha;
-    if (!run_load (&alpha, in, error))
+    if (!run_begin (&alpha, in, error))
       return FALSE;
   }
-  if (!run_load (&run, in, error))
+  if (!run_begin (&run, in, error))
     return FALSE;
   iterations = run.pass->operation != NULL ? run.pass->iterations : 1;
   for (guint i = 0; i < iterations; i++)

@@ -7,6 +7,7 @@
  *   gstvideoconvolvedevice.c       the device
  *   gstvideoconvolveengine.c       plans and programs, on the streaming thread
  *   gstvideoconvolvejobs.c         frames in flight, on the streaming thread
+ *   gstvideoconvolvewindow.c       frames that filters across time look at, and what waits for them
  *   gstvideoconvolveallocation.c   buffer pools */
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "gstvideoconvolveenums.h"
 #include "gstvideoconvolveframe.h"
 #include "gstvideoconvolverois.h"
+#include "gstvideoconvolvewindow.h"
 
 #include "core/backend.h"
 
@@ -52,7 +54,7 @@ typedef struct {
 
 /* One frame on its way: both buffers are owned and stay mapped until the backend is done with them. */
 typedef struct {
-  GstBuffer *in, *out;
+  GstBuffer *in, *out;          /* in is NULL where the frame is one of the window's history */
   gboolean in_is_cuda, out_is_cuda;
   union {
     GstVideoConvolveFrame host;
@@ -62,6 +64,7 @@ typedef struct {
   guint64 number;               /* for convolve_device_wait */
   gboolean has_regions;         /* not the whole frame, but rects */
   GArray *rects;                /* of ConvolveRect; kept from job to job */
+  guint slots[CONVOLVE_MATRIX_MAX_DEPTH];       /* of the history */
 } GstVideoConvolveJob;
 
 typedef struct _GstVideoConvolveChange GstVideoConvolveChange;
@@ -107,6 +110,9 @@ struct _GstVideoConvolve {
   GstVideoConvolveJob jobs[GST_VIDEO_CONVOLVE_MAX_JOBS];        /* a ring */
   guint first_job, n_jobs;
   gboolean mark_discont;        /* a late frame was dropped: the next one in is a discontinuity */
+  gboolean base_marks;          /* the base class will mark the next buffer that it pushes as one */
+  GstVideoConvolveWindow window;
+  GstBuffer *late;              /* a frame that is only for the window */
   GstFlowReturn drained;        /* what pushing outside the chain function met; returned by the next buffer */
 
   GstCudaInterop *interop;
@@ -126,6 +132,10 @@ gboolean gst_video_convolve_take_values (GstVideoConvolve * self, GstVideoConvol
 /* Sets controlled properties for the frame of that time; they are in the next values. */
 void gst_video_convolve_control (GstVideoConvolve * self, GstClockTime stream_time);
 void gst_video_convolve_changes_clear (GstVideoConvolve * self);
+
+/* ---- gstvideoconvolve.c ---- */
+/* An output buffer with all of inbuf's but its memory. */
+GstFlowReturn gst_video_convolve_new_output (GstVideoConvolve * self, GstBuffer * inbuf, GstBuffer ** outbuf);
 
 /* ---- gstvideoconvolvepresets.c ---- */
 /* The init function of the interface GstPreset. */
@@ -169,9 +179,20 @@ void gst_video_convolve_post_error (GstVideoConvolve * self, const GError * erro
 /* ---- gstvideoconvolvejobs.c ---- */
 /* Takes inbuf and outbuf. The queue must hold fewer jobs than the depth. */
 GstFlowReturn gst_video_convolve_start_job (GstVideoConvolve * self, GstBuffer * inbuf, GstBuffer * outbuf);
+/* The same for frames of the window: slots are those that the program's plan asks for, rects the regions, or NULL.
+ * Takes program's reference, which must not outlive the device, and outbuf. */
+GstFlowReturn gst_video_convolve_start_window_job (GstVideoConvolve * self, GstVideoConvolveProgram * program,
+    const guint * slots, const GArray * rects, GstBuffer * outbuf);
+/* Copies a frame to a slot of the window's history, which is made if there is none. */
+GstFlowReturn gst_video_convolve_keep_frame (GstVideoConvolve * self, GstBuffer * inbuf, guint slot);
+/* The program for a buffer. */
+GstVideoConvolveProgram *gst_video_convolve_program_for (GstVideoConvolve * self, GstBuffer * inbuf);
+/* Which part of a buffer is filtered, as values and its metas say now. FALSE: the whole frame. */
+gboolean gst_video_convolve_find_regions (GstVideoConvolve * self, const ConvolvePlan * plan, GstBuffer * inbuf,
+    GArray * rects);
 /* Waits for the oldest job; its output is the caller's. */
 GstFlowReturn gst_video_convolve_finish_job (GstVideoConvolve * self, GstBuffer ** outbuf);
-/* Finishes and pushes every job, in order. */
+/* Finishes and pushes every job, in order; what waits for newer frames stays. */
 GstFlowReturn gst_video_convolve_drain (GstVideoConvolve * self);
 /* Waits for every job and throws its output away. */
 void gst_video_convolve_drop_jobs (GstVideoConvolve * self);

@@ -64,7 +64,7 @@ gst_video_convolve_start (GstBaseTransform * trans)
   g_clear_pointer (&self->posted_error, g_free);
   self->cuda_failed = FALSE;
   self->drained = GST_FLOW_OK;
-  self->mark_discont = FALSE;
+  self->mark_discont = self->base_marks = FALSE;
   gst_video_convolve_set_cancelled (self, FALSE);
   gst_video_info_init (&self->info);
   gst_cuda_interop_start (self->interop, active->cuda_device_id);
@@ -74,20 +74,26 @@ gst_video_convolve_start (GstBaseTransform * trans)
   return TRUE;
 }
 
+/* A flushing pad keeps buffers out, but not ALLOCATION and DRAIN queries, nor
+ * the end of a flush: these come with the stream lock and may find jobs. */
 static gboolean
 gst_video_convolve_stop (GstBaseTransform * trans)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
 
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
   g_atomic_int_set (&self->started, FALSE);
   gst_video_convolve_drop_jobs (self);
+  gst_clear_buffer (&self->late);
   gst_video_convolve_close (self);
+  gst_video_convolve_window_forget_events (self);
   gst_cuda_interop_stop (self->interop);
   self->negotiated = FALSE;
   GST_OBJECT_LOCK (self);
   g_clear_pointer (&self->plan_text, g_free);
   self->latency = 0;
   GST_OBJECT_UNLOCK (self);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
 
@@ -116,14 +122,19 @@ gst_video_convolve_set_caps (GstBaseTransform * trans, GstCaps * incaps,
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
   g_autoptr (GError) error = NULL;
   GstVideoInfo info;
+  gboolean ok;
 
   /* Pads let data in a moment before start has set up what it needs. */
   if (!g_atomic_int_get (&self->started))
     return FALSE;
   self->caps_refused = TRUE;
+  ok = gst_video_info_from_caps (&info, incaps);
   /* Frames of the old caps leave before the new ones. */
-  gst_video_convolve_drain (self);
-  if (!gst_video_info_from_caps (&info, incaps)) {
+  if (ok && self->negotiated && gst_video_info_is_equal (&self->info, &info))
+    gst_video_convolve_drain (self);
+  else
+    gst_video_convolve_window_end (self);
+  if (!ok) {
     self->negotiated = FALSE;
     GST_ERROR_OBJECT (self, "unusable caps %" GST_PTR_FORMAT, incaps);
     return FALSE;
@@ -157,6 +168,24 @@ gst_video_convolve_get_unit_size (GstBaseTransform * trans, GstCaps * caps,
 
 /* ---- events, queries, contexts ---- */
 
+/* Drops all frames. Events that waited between them and outlive a flush follow
+ * it. */
+static gboolean
+flush_stop (GstVideoConvolve * self, GstEvent * event)
+{
+  gboolean ok;
+
+  gst_video_convolve_drop_jobs (self);
+  gst_video_convolve_window_drop (self);
+  gst_video_convolve_set_cancelled (self, FALSE);
+  self->drained = GST_FLOW_OK;
+  self->mark_discont = self->base_marks = FALSE;
+  ok = GST_BASE_TRANSFORM_CLASS (gst_video_convolve_parent_class)->sink_event
+      (GST_BASE_TRANSFORM (self), event);
+  gst_video_convolve_window_flushed (self);
+  return ok;
+}
+
 static gboolean
 gst_video_convolve_sink_event (GstBaseTransform * trans, GstEvent * event)
 {
@@ -168,12 +197,10 @@ gst_video_convolve_sink_event (GstBaseTransform * trans, GstEvent * event)
     /* From another thread than the one that waits for the frame in work. */
     gst_video_convolve_set_cancelled (self, TRUE);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    gst_video_convolve_drop_jobs (self);
-    gst_video_convolve_set_cancelled (self, FALSE);
-    self->drained = GST_FLOW_OK;
-    self->mark_discont = FALSE;
-  } else if (GST_EVENT_IS_SERIALIZED (event)) {
-    gst_video_convolve_drain (self);
+    return flush_stop (self, event);
+  } else if (GST_EVENT_IS_SERIALIZED (event)
+      && gst_video_convolve_window_event (self, event)) {
+    return TRUE;
   }
   return GST_BASE_TRANSFORM_CLASS (gst_video_convolve_parent_class)->sink_event
       (trans, event);
@@ -257,18 +284,18 @@ gst_video_convolve_submit_input_buffer (GstBaseTransform * trans,
     gboolean is_discont, GstBuffer * input)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
+  g_autoptr (GstBuffer) kept = NULL;
   GstFlowReturn ret;
   gboolean ok = TRUE;
 
-  /* The base class marks the next buffer pushed, which must be this one. */
-  if (is_discont)
-    gst_video_convolve_drain (self);
+  /* The base class marks the next buffer pushed, which must be this one. It
+   * says so of each buffer until then. */
+  if (gst_video_convolve_window_is_new (self, input))
+    gst_video_convolve_window_end (self);
   if (self->drained == GST_FLOW_OK) {
     if (gst_video_convolve_is_on_cuda (self)
-        && gst_cuda_interop_follow (self->interop, input)) {
+        && gst_cuda_interop_follow (self->interop, input))
       ok = gst_video_convolve_reopen (self);
-      gst_base_transform_reconfigure_src (trans);
-    }
     ok = ok && gst_video_convolve_update (self);
   }
   if (!ok || self->drained != GST_FLOW_OK) {
@@ -277,16 +304,71 @@ gst_video_convolve_submit_input_buffer (GstBaseTransform * trans,
     gst_buffer_unref (input);
     return ret;
   }
+  if (gst_video_convolve_window_is_used (self))
+    kept = gst_buffer_ref (input);
   ret =
       GST_BASE_TRANSFORM_CLASS
       (gst_video_convolve_parent_class)->submit_input_buffer (trans, is_discont,
       input);
+  if (ret == GST_BASE_TRANSFORM_FLOW_DROPPED && kept != NULL) {
+    self->late = g_steal_pointer (&kept);
+    self->base_marks = TRUE;
+    return GST_FLOW_OK;
+  }
   /* Of a late frame that it dropped the base class would make a discontinuity
    * of the next frame pushed, which here is an older one. */
   if (ret == GST_BASE_TRANSFORM_FLOW_DROPPED && self->n_jobs > 0) {
-    self->mark_discont = TRUE;
+    self->mark_discont = self->base_marks = TRUE;
     ret = GST_FLOW_OK;
   }
+  return ret;
+}
+
+GstFlowReturn
+gst_video_convolve_new_output (GstVideoConvolve * self, GstBuffer * inbuf,
+    GstBuffer ** outbuf)
+{
+  return
+      GST_BASE_TRANSFORM_CLASS
+      (gst_video_convolve_parent_class)->prepare_output_buffer
+      (GST_BASE_TRANSFORM (self), inbuf, outbuf);
+}
+
+/* A buffer that comes out after a late frame was dropped, but is older than
+ * that, is not for the base class to push: it would mark it. */
+static GstFlowReturn
+push_older (GstVideoConvolve * self, GstBuffer ** outbuf)
+{
+  if (*outbuf == NULL || !self->base_marks)
+    return GST_FLOW_OK;
+  if (!GST_BUFFER_FLAG_IS_SET (*outbuf, GST_BUFFER_FLAG_DISCONT))
+    return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self),
+        g_steal_pointer (outbuf));
+  self->base_marks = FALSE;
+  return GST_FLOW_OK;
+}
+
+/* The queued input, or the late one, goes in, and what it completes comes
+ * out. */
+static GstFlowReturn
+generate_from_window (GstVideoConvolve * self, GstBuffer ** outbuf)
+{
+  GstBuffer *inbuf = g_steal_pointer (&GST_BASE_TRANSFORM (self)->queued_buf);
+  GstFlowReturn ret = GST_FLOW_OK;
+  gboolean more;
+
+  if (self->late != NULL)
+    ret = gst_video_convolve_window_push (self, g_steal_pointer (&self->late),
+        TRUE);
+  else if (inbuf != NULL)
+    ret = gst_video_convolve_window_push (self, inbuf, FALSE);
+  do {
+    if (ret == GST_FLOW_OK)
+      ret = gst_video_convolve_window_pull (self, outbuf);
+    more = *outbuf != NULL;
+    if (ret == GST_FLOW_OK)
+      ret = push_older (self, outbuf);
+  } while (ret == GST_FLOW_OK && more && *outbuf == NULL);
   return ret;
 }
 
@@ -297,10 +379,14 @@ gst_video_convolve_generate_output (GstBaseTransform * trans,
     GstBuffer ** outbuf)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (trans);
-  GstBuffer *inbuf = g_steal_pointer (&trans->queued_buf), *filtered = NULL;
+  gboolean passthrough = gst_base_transform_is_passthrough (trans);
+  GstBuffer *inbuf, *filtered = NULL;
   GstFlowReturn ret;
 
   *outbuf = NULL;
+  if (!passthrough && gst_video_convolve_window_is_used (self))
+    return generate_from_window (self, outbuf);
+  inbuf = g_steal_pointer (&trans->queued_buf);
   if (inbuf == NULL)
     return GST_FLOW_OK;
   if (self->mark_discont) {
@@ -309,7 +395,9 @@ gst_video_convolve_generate_output (GstBaseTransform * trans,
     GST_BUFFER_FLAG_SET (inbuf, GST_BUFFER_FLAG_DISCONT);
   }
 
-  if (gst_base_transform_is_passthrough (trans)) {
+  if (self->window.kept->len + self->window.waiting.length > 0)
+    gst_video_convolve_window_end (self);
+  if (passthrough) {
     ret = gst_video_convolve_drain (self);
     if (ret != GST_FLOW_OK) {
       self->drained = GST_FLOW_OK;
@@ -323,10 +411,7 @@ gst_video_convolve_generate_output (GstBaseTransform * trans,
     return GST_FLOW_OK;
   }
 
-  ret =
-      GST_BASE_TRANSFORM_CLASS
-      (gst_video_convolve_parent_class)->prepare_output_buffer (trans, inbuf,
-      &filtered);
+  ret = gst_video_convolve_new_output (self, inbuf, &filtered);
   if (ret != GST_FLOW_OK || filtered == NULL) {
     gst_buffer_unref (inbuf);
     return ret;
@@ -334,7 +419,7 @@ gst_video_convolve_generate_output (GstBaseTransform * trans,
   ret = gst_video_convolve_start_job (self, inbuf, filtered);
   if (ret == GST_FLOW_OK && self->n_jobs >= gst_video_convolve_depth (self))
     ret = gst_video_convolve_finish_job (self, outbuf);
-  return ret;
+  return ret == GST_FLOW_OK ? push_older (self, outbuf) : ret;
 }
 
 /* The base class takes an element with no transform function for one that works
@@ -396,6 +481,7 @@ gst_video_convolve_finalize (GObject * object)
   gst_cuda_interop_free (self->interop);
   for (guint i = 0; i < GST_VIDEO_CONVOLVE_MAX_JOBS; i++)
     g_array_unref (self->jobs[i].rects);
+  gst_video_convolve_window_clear (self);
   g_mutex_clear (&self->device_lock);
   G_OBJECT_CLASS (gst_video_convolve_parent_class)->finalize (object);
 }
@@ -451,6 +537,7 @@ gst_video_convolve_init (GstVideoConvolve * self)
   gst_video_info_init (&self->info);
   for (guint i = 0; i < GST_VIDEO_CONVOLVE_MAX_JOBS; i++)
     self->jobs[i].rects = g_array_new (FALSE, FALSE, sizeof (ConvolveRect));
+  gst_video_convolve_window_init (self);
   g_mutex_init (&self->device_lock);
   self->drained = GST_FLOW_OK;
   self->interop = gst_cuda_interop_new (GST_ELEMENT (self));

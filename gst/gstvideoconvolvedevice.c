@@ -116,6 +116,7 @@ gst_video_convolve_close (GstVideoConvolve * self)
   ConvolveDevice *device;
 
   gst_video_convolve_drop_programs (self);
+  gst_video_convolve_window_close (self);
   if (self->device == NULL)
     return;
   gst_video_convolve_take_stats (self);

@@ -214,13 +214,19 @@ gst_video_convolve_depth (GstVideoConvolve * self)
 static void
 update_latency (GstVideoConvolve * self)
 {
-  GstClockTime latency = 0;
+  guint frames = gst_video_convolve_depth (self) - 1
+      + gst_video_convolve_window_after (self);
+  GstClockTime latency = 0, second = GST_SECOND;
   gboolean changed;
 
+  /* The caps' rate is that of frames, and two buffers make one. */
+  if (GST_VIDEO_INFO_INTERLACE_MODE (&self->info) ==
+      GST_VIDEO_INTERLACE_MODE_ALTERNATE)
+    second /= 2;
   if (!gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self))
-      && gst_video_convolve_depth (self) > 1)
-    latency = gst_util_uint64_scale (gst_video_convolve_depth (self) - 1,
-        (guint64) GST_SECOND * GST_VIDEO_INFO_FPS_D (&self->info),
+      && frames > 0 && GST_VIDEO_INFO_FPS_N (&self->info) > 0)
+    latency = gst_util_uint64_scale (frames,
+        second * GST_VIDEO_INFO_FPS_D (&self->info),
         GST_VIDEO_INFO_FPS_N (&self->info));
   GST_OBJECT_LOCK (self);
   changed = self->latency != latency;
@@ -229,6 +235,14 @@ update_latency (GstVideoConvolve * self)
   if (changed)
     gst_element_post_message (GST_ELEMENT (self),
         gst_message_new_latency (GST_OBJECT (self)));
+}
+
+/* Neighbours agree anew on where buffers come from. */
+static void
+reallocate (GstVideoConvolve * self)
+{
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  gst_base_transform_reconfigure_sink (GST_BASE_TRANSFORM (self));
 }
 
 /* Puts programs (both NULL: passthrough) in place of the current ones. Jobs of
@@ -241,6 +255,9 @@ use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
   gboolean passthrough = programs[0] == NULL && programs[1] == NULL;
   g_autofree gchar *old = NULL;
 
+  /* Once buffers pass through, the base class makes no new ones. */
+  if (passthrough)
+    gst_video_convolve_window_end (self);
   gst_video_convolve_drop_programs (self);
   self->programs[0] = programs[0];
   self->programs[1] = programs[1];
@@ -253,10 +270,8 @@ use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
   if (gst_base_transform_is_passthrough (trans) != passthrough) {
     gst_base_transform_set_passthrough (trans, passthrough);
     /* Within set_info buffers are allocated afterwards anyway. */
-    if (self->negotiated) {
-      gst_base_transform_reconfigure_src (trans);
-      gst_base_transform_reconfigure_sink (trans);
-    }
+    if (self->negotiated)
+      reallocate (self);
   }
   update_latency (self);
 }
@@ -324,9 +339,14 @@ remake_programs (GstVideoConvolve * self)
 gboolean
 gst_video_convolve_reopen (GstVideoConvolve * self)
 {
-  gst_video_convolve_drain (self);
+  gst_video_convolve_window_end (self);
   gst_video_convolve_close (self);
-  return gst_video_convolve_open (self) && remake_programs (self);
+  if (!gst_video_convolve_open (self) || !remake_programs (self))
+    return FALSE;
+  /* Pools were chosen for the frames in flight and the memory of before: jobs
+   * might wait for a buffer that another job holds. */
+  reallocate (self);
+  return TRUE;
 }
 
 /* The picture of one buffer. Where caps alternate fields it is as high as a
@@ -405,6 +425,8 @@ gst_video_convolve_set_info (GstVideoConvolve * self, const GstVideoInfo * info)
     if (!gst_video_convolve_open (self))
       return FALSE;
   }
+  if (!same)
+    gst_video_convolve_window_close (self);
   if (!same || changed || !is_ready (self)) {
     gst_video_convolve_drop_programs (self);
     if (!remake_programs (self))
@@ -464,7 +486,7 @@ gst_video_convolve_update (GstVideoConvolve * self)
   }
   if (gst_video_convolve_can_switch_to_cpu (self, error)) {
     /* Draining may meet the fault as well, and switch. */
-    gst_video_convolve_drain (self);
+    gst_video_convolve_window_end (self);
     adopt_values (self, &next);
     return gst_video_convolve_is_on_cuda (self) ?
         gst_video_convolve_switch_to_cpu (self, error) : remake_programs (self);

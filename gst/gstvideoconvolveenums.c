@@ -130,6 +130,13 @@ static const GEnumValue methods[] = {
 
 G_STATIC_ASSERT (G_N_ELEMENTS (methods) == CONVOLVE_N_METHODS + 1);
 
+static const GEnumValue temporal_modes[] = {
+  {CONVOLVE_TEMPORAL_CENTERED, "As many newer frames as older ones",
+      "centered"},
+  {CONVOLVE_TEMPORAL_CAUSAL, "Older frames alone, with no latency", "causal"},
+  {0, NULL, NULL}
+};
+
 /* *INDENT-OFF* */
 DEFINE_TYPE (gst_video_convolve_backend_get_type, "GstVideoConvolveBackend",
     g_enum_register_static, backends)
@@ -151,4 +158,6 @@ DEFINE_TYPE (gst_video_convolve_roi_mode_get_type, "GstVideoConvolveRoiMode",
     g_enum_register_static, roi_modes)
 DEFINE_TYPE (gst_video_convolve_method_get_type, "GstVideoConvolveMethod",
     g_enum_register_static, methods)
+DEFINE_TYPE (gst_video_convolve_temporal_mode_get_type,
+    "GstVideoConvolveTemporalMode", g_enum_register_static, temporal_modes)
 /* *INDENT-ON* */

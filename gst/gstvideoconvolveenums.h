@@ -58,5 +58,6 @@ GType gst_video_convolve_clamp_get_type (void);
 GType gst_video_convolve_fields_get_type (void);
 GType gst_video_convolve_roi_mode_get_type (void);
 GType gst_video_convolve_method_get_type (void);
+GType gst_video_convolve_temporal_mode_get_type (void);
 
 G_END_DECLS

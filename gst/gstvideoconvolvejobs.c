@@ -4,6 +4,8 @@
  * lock of the element is held while it waits or pushes. */
 #include "config.h"
 
+#include <string.h>
+
 #include "gstvideoconvolve-private.h"
 
 #define GST_CAT_DEFAULT gst_video_convolve_debug
@@ -43,6 +45,8 @@ map_output (GstVideoConvolve * self, GstVideoConvolveJob * job, GError ** error)
 static void
 unmap_input (GstVideoConvolveJob * job)
 {
+  if (job->in == NULL)
+    return;
   if (job->in_is_cuda)
     gst_cuda_interop_unmap (&job->in_frame.cuda);
   else
@@ -65,8 +69,8 @@ map_job (GstVideoConvolve * self, GstVideoConvolveJob * job)
   g_autoptr (GError) error = NULL;
   const gchar *which = "an input frame cannot be used";
 
-  if (map_input (self, job, &error)) {
-    if (map_output (self, job, &error))
+  if (job->in == NULL || map_input (self, job, &error)) {
+    if (job->out == NULL || map_output (self, job, &error))
       return TRUE;
     unmap_input (job);
     which = "an output frame cannot be used";
@@ -86,38 +90,50 @@ job_unmap (GstVideoConvolveJob * job)
 
 /* ---- running ---- */
 
-/* Which part of the frame is filtered, as values and the buffer say now. */
-static void
-find_regions (GstVideoConvolve * self, GstVideoConvolveJob * job)
+gboolean
+gst_video_convolve_find_regions (GstVideoConvolve * self,
+    const ConvolvePlan * plan, GstBuffer * inbuf, GArray * rects)
 {
   const GstVideoConvolveValues *values = &self->active;
-  const ConvolvePlan *plan = job->program->program->plan;
   gboolean is_field = GST_VIDEO_INFO_INTERLACE_MODE (&self->info) ==
       GST_VIDEO_INTERLACE_MODE_ALTERNATE;
 
-  job->has_regions = values->roi_mode != GST_VIDEO_CONVOLVE_ROI_MODE_OFF;
-  if (!job->has_regions)
-    return;
-  g_array_set_size (job->rects, 0);
-  gst_video_convolve_rois_collect (values->rois, values->roi_types, job->in,
-      is_field, job->rects);
-  convolve_plan_fit_rects (plan, job->rects,
+  if (values->roi_mode == GST_VIDEO_CONVOLVE_ROI_MODE_OFF)
+    return FALSE;
+  g_array_set_size (rects, 0);
+  gst_video_convolve_rois_collect (values->rois, values->roi_types, inbuf,
+      is_field, rects);
+  convolve_plan_fit_rects (plan, rects,
       values->roi_mode == GST_VIDEO_CONVOLVE_ROI_MODE_OUTSIDE);
-  job->has_regions = !convolve_plan_is_covered (plan, job->rects);
+  return !convolve_plan_is_covered (plan, rects);
+}
+
+static const ConvolveFrame *
+input_frame (const GstVideoConvolveJob * job)
+{
+  return job->in_is_cuda ? &job->in_frame.cuda.frame :
+      &job->in_frame.host.frame;
 }
 
 static gboolean
-run_job (GstVideoConvolveJob * job, GError ** error)
+run_job (GstVideoConvolve * self, GstVideoConvolveJob * job, GError ** error)
 {
-  ConvolveRegions regions = { job->rects->len,
+  ConvolveProgram *program = job->program->program;
+  ConvolveRegions rects = { job->rects->len,
     (const ConvolveRect *) job->rects->data
   };
+  const ConvolveRegions *regions = job->has_regions ? &rects : NULL;
+  const ConvolveFrame *out = job->out_is_cuda ? &job->out_frame.cuda.frame :
+      &job->out_frame.host.frame;
+  ConvolveWindow window = { self->window.history,
+    program->plan->before + 1 + program->plan->after, job->slots
+  };
 
-  return convolve_program_process_regions (job->program->program,
-      job->in_is_cuda ? &job->in_frame.cuda.frame : &job->in_frame.host.frame,
-      job->out_is_cuda ? &job->out_frame.cuda.frame :
-      &job->out_frame.host.frame, job->has_regions ? &regions : NULL,
-      &job->number, error);
+  if (job->in == NULL)
+    return convolve_program_process_window (program, &window, out, regions,
+        &job->number, error);
+  return convolve_program_process_regions (program, input_frame (job), out,
+      regions, &job->number, error);
 }
 
 /* What the base class is told after a frame was not filtered. */
@@ -137,7 +153,8 @@ static gboolean
 can_rerun (GstVideoConvolve * self, guint n_jobs)
 {
   for (guint i = 0; i < n_jobs; i++)
-    if (nth_job (self, i)->in_is_cuda || nth_job (self, i)->out_is_cuda)
+    if (nth_job (self, i)->in == NULL || nth_job (self, i)->in_is_cuda
+        || nth_job (self, i)->out_is_cuda)
       return FALSE;
   return TRUE;
 }
@@ -172,7 +189,7 @@ rerun_jobs (GstVideoConvolve * self, guint n_jobs, guint n_running,
 
     if (ok)
       job->program = gst_video_convolve_program_new (self, plans[i], error);
-    ok = ok && job->program != NULL && run_job (job, error);
+    ok = ok && job->program != NULL && run_job (self, job, error);
     convolve_plan_unref (plans[i]);
   }
   return ok;
@@ -185,8 +202,8 @@ remove_first (GstVideoConvolve * self)
   self->n_jobs--;
 }
 
-static GstVideoConvolveProgram *
-program_for (GstVideoConvolve * self, GstBuffer * inbuf)
+GstVideoConvolveProgram *
+gst_video_convolve_program_for (GstVideoConvolve * self, GstBuffer * inbuf)
 {
   if (self->programs[0] != NULL && self->programs[1] != NULL)
     return self->programs[GST_BUFFER_FLAG_IS_SET (inbuf,
@@ -205,9 +222,11 @@ gst_video_convolve_start_job (GstVideoConvolve * self, GstBuffer * inbuf,
   job->in = inbuf;
   job->out = outbuf;
   if (map_job (self, job)) {
-    job->program = gst_video_convolve_program_ref (program_for (self, inbuf));
-    find_regions (self, job);
-    if (run_job (job, &error)
+    job->program = gst_video_convolve_program_ref
+        (gst_video_convolve_program_for (self, inbuf));
+    job->has_regions = gst_video_convolve_find_regions (self,
+        job->program->program->plan, inbuf, job->rects);
+    if (run_job (self, job, &error)
         || rerun_jobs (self, self->n_jobs + 1, self->n_jobs, &error)) {
       self->n_jobs++;
       return GST_FLOW_OK;
@@ -220,10 +239,93 @@ gst_video_convolve_start_job (GstVideoConvolve * self, GstBuffer * inbuf,
   return ret;
 }
 
+/* After a fault across frames: those that are in flight, wait or were kept are
+ * lost with the device. The CPU goes on with the next one. FALSE if that is no
+ * way out. */
+static gboolean
+go_on_without (GstVideoConvolve * self, GError ** error)
+{
+  guint n_lost = self->n_jobs + self->window.n_waiting;
+  g_autoptr (GError) fault = NULL;
+
+  if (!gst_video_convolve_can_switch_to_cpu (self, *error))
+    return FALSE;
+  fault = g_steal_pointer (error);
+  gst_video_convolve_drop_jobs (self);
+  gst_video_convolve_window_drop (self);
+  GST_WARNING_OBJECT (self, "%u frames or so are lost", n_lost);
+  self->window.lost = TRUE;
+  return gst_video_convolve_switch_to_cpu (self, fault);
+}
+
+GstFlowReturn
+gst_video_convolve_start_window_job (GstVideoConvolve * self,
+    GstVideoConvolveProgram * program, const guint * slots,
+    const GArray * rects, GstBuffer * outbuf)
+{
+  GstVideoConvolveJob *job = nth_job (self, self->n_jobs);
+  const ConvolvePlan *plan = program->program->plan;
+  GstFlowReturn ret = GST_FLOW_ERROR;
+  g_autoptr (GError) error = NULL;
+
+  job->in = NULL;
+  job->in_is_cuda = FALSE;
+  job->out = outbuf;
+  job->program = program;
+  if (map_job (self, job)) {
+    memcpy (job->slots, slots,
+        (plan->before + 1 + plan->after) * sizeof (*slots));
+    job->has_regions = rects != NULL;
+    g_array_set_size (job->rects, 0);
+    if (rects != NULL && rects->len > 0)
+      g_array_append_vals (job->rects, rects->data, rects->len);
+    if (run_job (self, job, &error)) {
+      self->n_jobs++;
+      return GST_FLOW_OK;
+    }
+    job_unmap (job);
+    ret = go_on_without (self, &error) ? GST_FLOW_OK :
+        report_failure (self, error);
+  }
+  g_clear_pointer (&job->program, gst_video_convolve_program_unref);
+  gst_clear_buffer (&job->out);
+  return ret;
+}
+
+static gboolean
+keep_mapped (GstVideoConvolve * self, const GstVideoConvolveJob * job,
+    guint slot, GError ** error)
+{
+  ConvolveHistory **history = &self->window.history;
+
+  if (*history == NULL)
+    *history = convolve_history_new (self->device, &self->picture, error);
+  return *history != NULL
+      && convolve_history_store (*history, slot, input_frame (job), error);
+}
+
+GstFlowReturn
+gst_video_convolve_keep_frame (GstVideoConvolve * self, GstBuffer * inbuf,
+    guint slot)
+{
+  GstVideoConvolveJob job = {.in = inbuf };
+  g_autoptr (GError) error = NULL;
+  gboolean ok;
+
+  if (!map_job (self, &job))
+    return GST_FLOW_ERROR;
+  ok = keep_mapped (self, &job, slot, &error);
+  if (!ok && !job.in_is_cuda && go_on_without (self, &error))
+    ok = keep_mapped (self, &job, slot, &error);
+  unmap_input (&job);
+  return ok ? GST_FLOW_OK : report_failure (self, error);
+}
+
 GstFlowReturn
 gst_video_convolve_finish_job (GstVideoConvolve * self, GstBuffer ** outbuf)
 {
   GstVideoConvolveJob *job = nth_job (self, 0);
+  gboolean has_input = job->in != NULL;
   g_autoptr (GError) error = NULL;
   gboolean ok;
 
@@ -245,6 +347,8 @@ gst_video_convolve_finish_job (GstVideoConvolve * self, GstBuffer ** outbuf)
     return GST_FLOW_OK;
 
   gst_clear_buffer (outbuf);
+  if (!has_input && error != NULL && go_on_without (self, &error))
+    return GST_FLOW_OK;
   return report_failure (self, error);
 }
 
@@ -257,7 +361,7 @@ gst_video_convolve_drain (GstVideoConvolve * self)
     GstBuffer *outbuf;
 
     ret = gst_video_convolve_finish_job (self, &outbuf);
-    if (ret == GST_FLOW_OK)
+    if (ret == GST_FLOW_OK && outbuf != NULL)
       ret = gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self), outbuf);
   }
   if (ret != GST_FLOW_OK) {

@@ -28,6 +28,7 @@ typedef enum
   KIND_ROW,                     /* an array: a matrix of one row */
   KIND_COLUMN,
   KIND_GAINS,                   /* an array: a matrix of one row, or none */
+  KIND_TAPS,                    /* an array: weights of frames */
   KIND_LOCATION,
   KIND_STRING,
   KIND_ROIS,
@@ -62,7 +63,8 @@ static const Property properties[] = {
         "or of the input, else the first)", KIND_INT, VALUE (cuda_device_id),
       -1, G_MAXINT, NULL, READY},
   {"kernel", "Kernel", "Weights of filter=custom, an array of rows as in "
-        "<<0,-1,0>,<-1,5,-1>,<0,-1,0>>; selects filter=custom", KIND_ROWS,
+        "<<0,-1,0>,<-1,5,-1>,<0,-1,0>>, or an array of such arrays, one a "
+        "frame, the oldest first; selects filter=custom", KIND_ROWS,
       SETTING (kernel), 0, 0, NULL, PLAYING},
   {"kernel-x", "Kernel, horizontal", "Row of weights of a separable "
         "filter=custom, as in <1,2,1>; selects filter=custom", KIND_ROW,
@@ -70,9 +72,15 @@ static const Property properties[] = {
   {"kernel-y", "Kernel, vertical", "Column of weights of a separable "
         "filter=custom, as in <1,2,1>; selects filter=custom", KIND_COLUMN,
       SETTING (kernel_y), 0, 0, NULL, PLAYING},
+  {"kernel-t", "Kernel, temporal", "Weights of neighbouring frames, the "
+        "oldest first, as in <1,2,1>; with any filter (empty: none)",
+      KIND_TAPS, SETTING (kernel_t), 0, 0, NULL, PLAYING},
   {"kernel-location", "Kernel location", "Text file with the weights of "
-        "filter=custom, one row a line; selects filter=custom", KIND_LOCATION,
-      0, 0, 0, NULL, PLAYING},
+        "filter=custom, one row a line, a blank line between frames; selects "
+        "filter=custom", KIND_LOCATION, 0, 0, 0, NULL, PLAYING},
+  {"temporal-mode", "Temporal mode", "Which frames the weights of frames are "
+        "laid on; centered adds latency", KIND_ENUM, SETTING (temporal_mode),
+      0, 0, gst_video_convolve_temporal_mode_get_type, PLAYING},
   {"filter", "Filter", "Which filter", KIND_ENUM, SETTING (filter), 0, 0,
       gst_video_convolve_filter_get_type, PLAYING},
   {"normalize", "Normalize", "Divide custom kernels by the sum of their "
@@ -211,7 +219,8 @@ gst_video_convolve_post_refused (GstVideoConvolve * self)
 /* ---- set ---- */
 
 /* Puts a matrix where the property keeps it. A whole kernel and the two lines
- * of a separable one exclude each other: the last one set counts. */
+ * of a separable one exclude each other: the last one set counts. So do a
+ * kernel of several frames and weights of frames. */
 static void
 apply_matrix (GstVideoConvolveValues * values,
     const GstVideoConvolveChange * change)
@@ -229,7 +238,21 @@ apply_matrix (GstVideoConvolveValues * values,
   else
     gst_video_convolve_put_matrix (&AT (ConvolveMatrix *, values, property),
         change->weights[0]);
+  if (change->weights[0]->depth > 1)
+    gst_video_convolve_put_matrix (&settings->kernel_t, NULL);
   settings->filter = CONVOLVE_FILTER_CUSTOM;
+}
+
+static void
+apply_taps (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  ConvolveSettings *settings = &values->settings;
+
+  gst_video_convolve_put_matrix (&settings->kernel_t, change->weights[0]);
+  if (settings->kernel_t != NULL && settings->kernel != NULL
+      && settings->kernel->depth > 1)
+    gst_video_convolve_put_matrix (&settings->kernel, NULL);
 }
 
 /* Takes matrix and location. */
@@ -274,6 +297,26 @@ set_matrix (GstVideoConvolve * self, const Property * property,
     store_matrix (self, property, matrix, NULL);
   else
     refuse (self, property->name, error->message);
+}
+
+static void
+set_taps (GstVideoConvolve * self, const Property * property,
+    const GValue * value)
+{
+  GstVideoConvolveChange *change;
+  g_autoptr (GError) error = NULL;
+  ConvolveMatrix *matrix = NULL;
+
+  if (gst_value_array_get_size (value) > 0) {
+    matrix = gst_video_convolve_matrix_from_taps (value, &error);
+    if (matrix == NULL) {
+      refuse (self, property->name, error->message);
+      return;
+    }
+  }
+  change = gst_video_convolve_change_new (property, apply_taps);
+  change->weights[0] = matrix;
+  gst_video_convolve_change (self, change);
 }
 
 /* No file: the weights stay, they just have no file any more. */
@@ -411,6 +454,9 @@ gst_video_convolve_set_property (GObject * object, guint id,
     case KIND_GAINS:
       set_gains (self, property, value);
       break;
+    case KIND_TAPS:
+      set_taps (self, property, value);
+      break;
     case KIND_ROIS:
       set_rois (self, property, value);
       break;
@@ -483,6 +529,7 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
     case KIND_ROW:
     case KIND_COLUMN:
     case KIND_GAINS:
+    case KIND_TAPS:
       gst_video_convolve_matrix_to_line (AT (ConvolveMatrix *, pending,
               property), value);
       break;

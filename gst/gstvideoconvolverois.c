@@ -30,7 +30,7 @@ read_roi (const GValue * value, guint number, GstVideoConvolveRoi * roi,
 
     if (!gst_video_convolve_value_to_number (item, &n) || n != rint (n)
         || n < (i < 2 ? G_MININT : 0) || n > G_MAXINT) {
-      g_autofree gchar *content = g_strdup_value_contents (item);
+      g_autofree gchar *content = gst_video_convolve_value_describe (item);
 
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
           "region %u: %s is not a whole number%s: %s", number, names[i],

@@ -36,9 +36,9 @@ multiplied (const ConvolveStage &s, int c)
 }
 
 __device__ inline uint32_t
-alpha_sample (const ConvolveStage &s, int x, int y)
+alpha_sample (const ConvolveStage &s, uint64_t alpha, int x, int y)
 {
-  const uint8_t *at = reinterpret_cast<const uint8_t *> (s.alpha) + (ptrdiff_t)y * s.alpha_stride +
+  const uint8_t *at = reinterpret_cast<const uint8_t *> (alpha) + (ptrdiff_t)y * s.alpha_stride +
                       (size_t)x * s.alpha_step + s.alpha_at;
   uint32_t w;
 
@@ -51,10 +51,10 @@ alpha_sample (const ConvolveStage &s, int x, int y)
   return w >> s.alpha_shift & ((1u << s.alpha_depth) - 1);
 }
 
-/* The mean of the alpha samples that pixel (x, y) covers. */
+/* The mean of the alpha samples that pixel (x, y) covers; alpha is their row 0. */
 template <typename A>
 __device__ inline A
-alpha_mean (const ConvolveStage &s, int x, int y)
+alpha_mean (const ConvolveStage &s, uint64_t alpha, int x, int y)
 {
   int x0 = x << s.alpha_w_sub, x1 = min ((x + 1) << s.alpha_w_sub, s.alpha_width);
   int y0 = y << s.alpha_h_sub, y1 = min ((y + 1) << s.alpha_h_sub, s.alpha_height);
@@ -62,7 +62,7 @@ alpha_mean (const ConvolveStage &s, int x, int y)
 
   for (int j = y0; j < y1; j++)
     for (int i = x0; i < x1; i++)
-      sum += alpha_sample (s, i, j);
+      sum += alpha_sample (s, alpha, i, j);
   return divide (A::of ((float)sum), A::of ((float)max ((x1 - x0) * (y1 - y0), 1)));
 }
 
@@ -94,7 +94,50 @@ load_stage (const ConvolveStage &s, int x, int y)
   for (int c = 0; c < N; c++)
     put (s.out, s, values, x, y, c, A::of ((float)q[c]));
   if (s.weighted)
-    put (s.out, s, values, x, y, N, alpha_mean<A> (s, x, y));
+    put (s.out, s, values, x, y, N, alpha_mean<A> (s, s.alpha, x, y));
+}
+
+/* Adds frame f to acc. */
+template <typename A, int N>
+__device__ inline void
+add_frame (const ConvolveStage &s, int f, int x, int y, A (&acc)[N + 1])
+{
+  const ConvolveLaunchPicture &p = s.picture;
+  A w = A::load (reinterpret_cast<const float *> (s.weights), f), alpha = A::of (1.f);
+  int q[N];
+
+  load_pixel<CONVOLVE_SAMPLES_ANY, N> (
+      p, reinterpret_cast<const uint8_t *> (s.frame[f]) + (ptrdiff_t)y * p.src_stride, x, q);
+  if (s.weighted)
+    alpha = alpha_mean<A> (s, s.frame_alpha[f], x, y);
+#pragma unroll
+  for (int c = 0; c < N; c++) {
+    A v = A::of ((float)q[c]);
+
+    if (p.component[c].action == CONVOLVE_DO_COPY)
+      acc[c] = f == s.own ? v : acc[c];
+    else
+      acc[c] = multiply_add (w, multiplied (s, c) ? v * alpha : v, acc[c]);
+  }
+  acc[N] = multiply_add (w, alpha, acc[N]);
+}
+
+template <typename A, int N>
+__device__ inline void
+fold_stage (const ConvolveStage &s, int x, int y)
+{
+  int values = values_of (s);
+  A acc[N + 1];
+
+#pragma unroll
+  for (int c = 0; c <= N; c++)
+    acc[c] = s.add && c < values ? value_at<A> (s.out, s, values, x, y, c) : A::of (0.f);
+  for (int f = 0; f < s.nx; f++)
+    add_frame<A, N> (s, f, x, y, acc);
+#pragma unroll
+  for (int c = 0; c <= N; c++)
+    if (c < values)
+      put (s.out, s, values, x, y, c, acc[c]);
 }
 
 /* Adds w x the pixel at (x, y), which may be outside, to acc. */
@@ -301,6 +344,10 @@ matrix_stage (const ConvolveStage &s, int x, int y)
     for (int c = 0; c < MAX_VALUES; c++)
       acc[c] = acc[c] + part[c];
   }
+#pragma unroll
+  for (int c = 0; c < MAX_VALUES; c++)
+    if (s.add && c < values)
+      acc[c] = acc[c] + value_at<A> (s.out, s, values, x, y, c);
   put_all (s, values, x, y, acc);
 }
 
@@ -414,6 +461,8 @@ run (const ConvolveStage &s)
       reduce_stage<A> (s, x, y);
     } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_CORRECT) {
       correct_stage<A> (s, x, y);
+    } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_FOLD) {
+      BY_COMPONENTS (fold_stage)
     } else {
       BY_COMPONENTS (finish_stage)
     }

@@ -34,7 +34,10 @@ check_backend (const ConvolveBackend * backend, GError ** error)
       && backend->release != NULL && backend->close != NULL
       && backend->get_stats != NULL && backend->describe != NULL
       && backend->device_name != NULL
-      && (backend->host_alloc == NULL) == (backend->host_free == NULL))
+      && (backend->host_alloc == NULL) == (backend->host_free == NULL)
+      && (backend->history_new == NULL) == (backend->history_store == NULL)
+      && (backend->history_new == NULL) == (backend->history_free == NULL)
+      && (backend->history_new == NULL) == (backend->process_window == NULL))
     return TRUE;
   g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
       "the backend %s is incomplete",
@@ -92,6 +95,16 @@ convolve_device_close (ConvolveDevice * device)
   device->backend->close (device);
 }
 
+static gboolean
+check_histories (const ConvolveDevice * device, GError ** error)
+{
+  if (device->backend->history_new != NULL)
+    return TRUE;
+  g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+      "the backend %s cannot filter across frames", device->backend->name);
+  return FALSE;
+}
+
 ConvolveProgram *
 convolve_program_new (ConvolveDevice * device, ConvolvePlan * plan,
     GError ** error)
@@ -103,6 +116,8 @@ convolve_program_new (ConvolveDevice * device, ConvolvePlan * plan,
         "a program needs a device and a plan with passes");
     return NULL;
   }
+  if (plan->windowed && !check_histories (device, error))
+    return NULL;
   program = device->backend->prepare (device, plan, error);
   if (program == NULL) {
     ensure_error (error, device->backend, "prepare the plan");
@@ -119,20 +134,24 @@ convolve_program_free (ConvolveProgram * program)
   program->device->backend->release (program);
 }
 
-/* The layouts that a frame needs are those of the passes. */
+/* The planes of all layouts of a format. */
 static gboolean
-check_frame (const ConvolvePlan * plan, const ConvolveFrame * frame,
+check_format_frame (const GstVideoInfo * info, const ConvolveFrame * frame,
     const gchar * name, GError ** error)
 {
+  const ConvolveFormat *format =
+      convolve_format_get (GST_VIDEO_INFO_FORMAT (info));
+
   if (frame == NULL || (guint) frame->memory > CONVOLVE_MEMORY_DEVICE) {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
         "the %s frame is missing or in an unknown memory", name);
     return FALSE;
   }
-  for (guint i = 0; i < plan->n_passes; i++) {
-    const ConvolvePass *pass = &plan->pass[i];
-    guint plane = pass->layout.plane;
-    gsize row_bytes = convolve_layout_row_bytes (&pass->layout, pass->width);
+  for (guint i = 0; i < format->n_layouts; i++) {
+    const ConvolveLayout *layout = &format->layout[i];
+    guint plane = layout->plane;
+    gsize row_bytes = convolve_layout_row_bytes (layout,
+        convolve_layout_width (layout, GST_VIDEO_INFO_WIDTH (info)));
 
     if (plane >= CONVOLVE_MAX_PLANES || frame->data[plane] == NULL) {
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
@@ -149,6 +168,13 @@ check_frame (const ConvolvePlan * plan, const ConvolveFrame * frame,
     }
   }
   return TRUE;
+}
+
+static gboolean
+check_frame (const ConvolvePlan * plan, const ConvolveFrame * frame,
+    const gchar * name, GError ** error)
+{
+  return check_format_frame (&plan->info, frame, name, error);
 }
 
 static gboolean
@@ -188,6 +214,17 @@ check_regions (const ConvolvePlan * plan, const ConvolveRegions * regions,
   return TRUE;
 }
 
+static gboolean
+check_program (const ConvolveProgram * program, const guint64 * job,
+    GError ** error)
+{
+  if (program != NULL && job != NULL)
+    return TRUE;
+  g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+      "a frame needs a program and a place for the job's number");
+  return FALSE;
+}
+
 gboolean
 convolve_program_process_regions (ConvolveProgram * program,
     const ConvolveFrame * in, const ConvolveFrame * out,
@@ -195,9 +232,11 @@ convolve_program_process_regions (ConvolveProgram * program,
 {
   const ConvolveBackend *backend;
 
-  if (program == NULL || job == NULL) {
+  if (!check_program (program, job, error))
+    return FALSE;
+  if (program->plan->windowed) {
     g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "a frame needs a program and a place for the job's number");
+        "a plan that sums over frames needs a window of them");
     return FALSE;
   }
   if (!check_frame (program->plan, in, "input", error)
@@ -220,6 +259,124 @@ convolve_program_process (ConvolveProgram * program, const ConvolveFrame * in,
 {
   return convolve_program_process_regions (program, in, out, NULL, job, error);
 }
+
+/* ---- frames across time ---- */
+
+ConvolveHistory *
+convolve_history_new (ConvolveDevice * device, const GstVideoInfo * info,
+    GError ** error)
+{
+  ConvolveHistory *history;
+
+  if (device == NULL || info == NULL
+      || convolve_format_get (GST_VIDEO_INFO_FORMAT (info)) == NULL
+      || GST_VIDEO_INFO_WIDTH (info) < 1 || GST_VIDEO_INFO_HEIGHT (info) < 1) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "a history needs a device and frames of a supported format");
+    return NULL;
+  }
+  if (!check_histories (device, error))
+    return NULL;
+  history = device->backend->history_new (device, info, error);
+  if (history == NULL) {
+    ensure_error (error, device->backend, "keep frames");
+    return NULL;
+  }
+  history->device = device;
+  history->info = *info;
+  return history;
+}
+
+static gboolean
+is_stored (const ConvolveHistory * history, guint slot)
+{
+  return slot < CONVOLVE_HISTORY_MAX_SLOTS
+      && (history->stored[slot / 64] >> slot % 64 & 1);
+}
+
+gboolean
+convolve_history_store (ConvolveHistory * history, guint slot,
+    const ConvolveFrame * in, GError ** error)
+{
+  if (history == NULL || slot >= CONVOLVE_HISTORY_MAX_SLOTS) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "there is no history, or no slot %u of it", slot);
+    return FALSE;
+  }
+  if (!check_format_frame (&history->info, in, "input", error))
+    return FALSE;
+  history->stored[slot / 64] &= ~(G_GUINT64_CONSTANT (1) << slot % 64);
+  if (!history->device->backend->history_store (history, slot, in, error)) {
+    ensure_error (error, history->device->backend, "keep a frame");
+    return FALSE;
+  }
+  history->stored[slot / 64] |= G_GUINT64_CONSTANT (1) << slot % 64;
+  return TRUE;
+}
+
+void
+convolve_history_free (ConvolveHistory * history)
+{
+  g_return_if_fail (history != NULL);
+  history->device->backend->history_free (history);
+}
+
+static gboolean
+check_window (const ConvolveProgram * program, const ConvolveWindow * window,
+    GError ** error)
+{
+  const ConvolvePlan *plan = program->plan;
+  const ConvolveHistory *history;
+
+  if (window == NULL || window->history == NULL
+      || window->n != plan->before + 1 + plan->after) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "the plan needs a window of %u frames", plan->before + 1 + plan->after);
+    return FALSE;
+  }
+  history = window->history;
+  if (history->device != program->device
+      || GST_VIDEO_INFO_FORMAT (&history->info) !=
+      GST_VIDEO_INFO_FORMAT (&plan->info)
+      || GST_VIDEO_INFO_WIDTH (&history->info) !=
+      GST_VIDEO_INFO_WIDTH (&plan->info)
+      || GST_VIDEO_INFO_HEIGHT (&history->info) !=
+      GST_VIDEO_INFO_HEIGHT (&plan->info)) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "the history is of another device or of other frames");
+    return FALSE;
+  }
+  for (guint i = 0; i < window->n; i++) {
+    if (!is_stored (history, window->slot[i])) {
+      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "slot %u of the history holds no frame", window->slot[i]);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+gboolean
+convolve_program_process_window (ConvolveProgram * program,
+    const ConvolveWindow * window, const ConvolveFrame * out,
+    const ConvolveRegions * regions, guint64 * job, GError ** error)
+{
+  const ConvolveBackend *backend;
+
+  if (!check_program (program, job, error)
+      || !check_window (program, window, error)
+      || !check_frame (program->plan, out, "output", error)
+      || !check_regions (program->plan, regions, error))
+    return FALSE;
+  backend = program->device->backend;
+  if (!backend->process_window (program, window, out, regions, job, error)) {
+    ensure_error (error, backend, "filter a frame");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- jobs ---- */
 
 gboolean
 convolve_device_wait (ConvolveDevice * device, guint64 job, GError ** error)

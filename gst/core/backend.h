@@ -17,6 +17,18 @@ G_BEGIN_DECLS
 typedef struct _ConvolveBackend ConvolveBackend;
 typedef struct _ConvolveDevice ConvolveDevice;  /* an opened backend: each backend's own struct starts with it */
 typedef struct _ConvolveProgram ConvolveProgram;        /* a prepared plan, likewise */
+typedef struct _ConvolveHistory ConvolveHistory;        /* copies of frames, likewise */
+
+/* Slots of a history are numbered from 0; more than any window has frames. */
+#define CONVOLVE_HISTORY_MAX_SLOTS (4 * CONVOLVE_MATRIX_MAX_DEPTH)
+
+/* What a plan that sums over frames looks at: slots of a history, which may come more than once. */
+typedef struct {
+  ConvolveHistory *history;
+  guint n;                      /* plan->before + 1 + plan->after, the oldest first; slot[plan->before] is the frame
+                                 * whose place is written: what is copied comes from it */
+  const guint *slot;
+} ConvolveWindow;
 
 typedef struct {
   gint device_id;               /* -1: the backend's choice */
@@ -63,6 +75,17 @@ struct _ConvolveBackend {
   gpointer (*host_alloc) (ConvolveDevice * device, gsize size, gpointer * owner, GError ** error);
   void (*host_free) (gpointer owner, gpointer memory);
 
+  /* Optional (all or none): frames across time. A history outlives programs, and any of the device may look at it, if
+   * its plan is for frames of that info. Closing the device comes after freeing its histories. */
+  ConvolveHistory *(*history_new) (ConvolveDevice * device, const GstVideoInfo * info, GError ** error);
+  /* Copies a frame into a slot, whose memory is taken at the first time. When it returns, in is not needed any more.
+   * Jobs that were started before it see what the slot held before. */
+  gboolean (*history_store) (ConvolveHistory * history, guint slot, const ConvolveFrame * in, GError ** error);
+  void (*history_free) (ConvolveHistory * history);
+  /* As process, for any plan, on the frames of a window. */
+  gboolean (*process_window) (ConvolveProgram * program, const ConvolveWindow * window, const ConvolveFrame * out,
+      const ConvolveRegions * regions, guint64 * job, GError ** error);
+
   /* Optional: from now on, until it is called with FALSE, process and wait come back soon, frames that are not finished
    * with CONVOLVE_ERROR_CANCELLED. From any thread, also while another one is in process or wait. */
   void (*cancel) (ConvolveDevice * device, gboolean cancel);
@@ -75,6 +98,12 @@ struct _ConvolveDevice {
 struct _ConvolveProgram {
   ConvolveDevice *device;
   ConvolvePlan *plan;           /* a reference of its own */
+};
+
+struct _ConvolveHistory {
+  ConvolveDevice *device;
+  GstVideoInfo info;
+  guint64 stored[(CONVOLVE_HISTORY_MAX_SLOTS + 63) / 64];       /* slots that hold a frame; of backend.c */
 };
 
 /* The two backends of this build; the CUDA one may be a stub whose probe says why. */
@@ -92,6 +121,13 @@ gboolean convolve_program_process (ConvolveProgram * program, const ConvolveFram
     guint64 * job, GError ** error);
 /* The same for a part of the frame; regions may be NULL. Refuses rectangles that are empty or outside the picture. */
 gboolean convolve_program_process_regions (ConvolveProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job, GError ** error);
+/* An error where the backend has no histories. */
+ConvolveHistory *convolve_history_new (ConvolveDevice * device, const GstVideoInfo * info, GError ** error);
+gboolean convolve_history_store (ConvolveHistory * history, guint slot, const ConvolveFrame * in, GError ** error);
+void convolve_history_free (ConvolveHistory * history);
+/* Refuses slots that hold nothing and histories of another device or of other frames than the plan's. */
+gboolean convolve_program_process_window (ConvolveProgram * program, const ConvolveWindow * window,
     const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job, GError ** error);
 gboolean convolve_device_wait (ConvolveDevice * device, guint64 job, GError ** error);
 /* Does nothing where the backend cannot, or device is NULL. */

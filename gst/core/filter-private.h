@@ -13,7 +13,7 @@ convolve_in_range (gdouble value, gdouble lo, gdouble hi)
   return value >= lo && value <= hi;
 }
 
-/* Fills combine, the terms and amount of an operation that is all zero, for a plane of that subsampling: each
+/* Fills combine, the terms, t and amount of an operation that is all zero, for a plane of that subsampling: each
  * term as its definition is written, separable or not, neither trimmed nor measured. The settings' numbers have been
  * checked. FALSE with an error for custom matrices of the wrong shape. */
 gboolean convolve_filter_build (const ConvolveSettings * settings, guint w_sub, guint h_sub,
@@ -24,6 +24,8 @@ guint convolve_term_width (const ConvolveTerm * term);
 guint convolve_term_height (const ConvolveTerm * term);
 gboolean convolve_term_has_negative (const ConvolveTerm * term);
 void convolve_term_clear (ConvolveTerm * term);
+/* Of a term's weights times those of frames. */
+gboolean convolve_operation_has_negative (const ConvolveOperation * operation, const ConvolveTerm * term);
 
 /* method.c: gives the terms the form that settings ask for, or the cheapest. FALSE with an error where it cannot be
  * had. */

@@ -507,19 +507,20 @@ build_diffuse (const ConvolveSettings * settings, const PlaneScale * scale,
 
 /* ---- custom ---- */
 
+/* The rule is about the product's sum: a zero-sum row is not made up for by a
+ * column that has one. */
 static void
-normalize_product (ConvolveMatrix ** x, ConvolveMatrix ** y)
+normalize_product (ConvolveMatrix ** factor[], guint n)
 {
-  gdouble sum_x = convolve_matrix_sum (*x), l1_x = convolve_matrix_l1 (*x);
-  gdouble sum_y = convolve_matrix_sum (*y), l1_y = convolve_matrix_l1 (*y);
+  gdouble share = 1;
 
-  /* The rule is about the product's sum: a zero-sum row is not made up for
-   * by a column that has one. */
-  if (l1_x == 0 || l1_y == 0
-      || fabs (sum_x / l1_x) * fabs (sum_y / l1_y) <= 1e-9)
-    return;
-  matrix_make_sum_one (x);
-  matrix_make_sum_one (y);
+  for (guint i = 0; i < n; i++) {
+    gdouble l1 = convolve_matrix_l1 (*factor[i]);
+
+    share *= l1 > 0 ? fabs (convolve_matrix_sum (*factor[i])) / l1 : 0;
+  }
+  for (guint i = 0; i < n && share > 1e-9; i++)
+    matrix_make_sum_one (factor[i]);
 }
 
 static gboolean
@@ -527,23 +528,29 @@ build_custom (const ConvolveSettings * settings, const PlaneScale * scale,
     ConvolveOperation * operation, GError ** error)
 {
   ConvolveMatrix *x = settings->kernel_x, *y = settings->kernel_y;
+  ConvolveTerm *term = &operation->term[0];
+  ConvolveMatrix **factor[3];
+  guint n = 0;
 
-  if (settings->kernel != NULL) {
-    add_direct (operation, settings->normalize ?
-        convolve_matrix_normalize (settings->kernel) :
-        convolve_matrix_ref (settings->kernel));
-    return TRUE;
-  }
   if ((x != NULL && x->height != 1) || (y != NULL && y->width != 1)) {
     g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
         "kernel-x must be one row and kernel-y one column");
     return FALSE;
   }
-  x = x != NULL ? convolve_matrix_ref (x) : matrix_one ();
-  y = y != NULL ? convolve_matrix_ref (y) : matrix_one ();
+  if (settings->kernel != NULL) {
+    add_direct (operation, convolve_matrix_ref (settings->kernel));
+    factor[n++] = &term->matrix;
+  } else {
+    add_separable (operation,
+        x != NULL ? convolve_matrix_ref (x) : matrix_one (),
+        y != NULL ? convolve_matrix_ref (y) : matrix_one ());
+    factor[n++] = &term->x;
+    factor[n++] = &term->y;
+  }
+  if (operation->t != NULL)
+    factor[n++] = &operation->t;
   if (settings->normalize)
-    normalize_product (&x, &y);
-  add_separable (operation, x, y);
+    normalize_product (factor, n);
   return TRUE;
 }
 
@@ -610,6 +617,14 @@ convolve_filter_build (const ConvolveSettings * settings, guint w_sub,
 {
   PlaneScale scale = { 1u << w_sub, 1u << h_sub };
 
+  if (settings->kernel_t != NULL) {
+    operation->t = convolve_matrix_new_deep (1, 1, settings->kernel_t->width,
+        settings->kernel_t->weights, error);
+    if (operation->t == NULL)
+      return FALSE;
+    if (settings->normalize && settings->filter != CONVOLVE_FILTER_CUSTOM)
+      matrix_make_sum_one (&operation->t);
+  }
   scale.sigma_x = settings->sigma / scale.sub_x;
   scale.sigma_y = (settings->sigma_y < 0 ? settings->sigma :
       settings->sigma_y) / scale.sub_y;

@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 
 /* One weighted sum over a neighbourhood. Either matrix, or x and y, are set. */
 typedef struct {
-  ConvolveMatrix *matrix;       /* direct: the whole matrix; owned */
+  ConvolveMatrix *matrix;       /* direct: the whole matrix, for each frame if it is deep; owned */
   ConvolveMatrix *x;            /* separable: the row of weights (n x 1); owned */
   ConvolveMatrix *y;            /* separable: the column of weights (1 x n); owned */
 } ConvolveTerm;
@@ -25,12 +25,16 @@ typedef enum {
   CONVOLVE_COMBINE_DETAIL,      /* v + the corrections of a Laplacian pyramid, see level; no term */
 } ConvolveCombine;
 
+/* Across frames, the input sample v (and all others) are sums over before + 1 + after frames, the oldest first. Where t
+ * is NULL but there are several frames the only term's matrix is deep, and the sum is over all of it. */
 #define CONVOLVE_MAX_TERMS 8
 
 typedef struct {
   ConvolveCombine combine;
   guint n_terms;
   ConvolveTerm term[CONVOLVE_MAX_TERMS];
+  guint before, after;          /* frames that are older and newer than the one that is written */
+  ConvolveMatrix *t;            /* their weights (1 x 1, before + 1 + after deep), or NULL; owned */
   gdouble amount;               /* for CONVOLVE_COMBINE_UNSHARP and CONVOLVE_COMBINE_DIFFUSE */
   /* For CONVOLVE_COMBINE_DETAIL, as docs/filters.md has it: value = G (0) + Q (0), where Q (n_levels) = 0 and Q (l) =
    * E (Q (l + 1)) + level[l] x soft (G (l) - E (G (l + 1))). Outside with the constant border Q is 0. */
@@ -55,6 +59,19 @@ typedef struct {
 ConvolveOperation *convolve_operation_new (const ConvolveSettings * settings, guint w_sub, guint h_sub,
     GError ** error);
 void convolve_operation_free (ConvolveOperation * operation);
+static inline guint
+convolve_operation_frames (const ConvolveOperation * operation)
+{
+  return operation->before + 1 + operation->after;
+}
+
+/* Whether it has weights of frames, be it of one. */
+static inline gboolean
+convolve_operation_is_windowed (const ConvolveOperation * operation)
+{
+  return operation->t != NULL || convolve_operation_frames (operation) > 1;
+}
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (ConvolveOperation, convolve_operation_free)
 /* The levels that the pyramid of a picture has, at most the operation's. */
 guint convolve_operation_levels (const ConvolveOperation * operation, gint width, gint height);
@@ -62,7 +79,7 @@ guint convolve_operation_levels (const ConvolveOperation * operation, gint width
 gdouble convolve_settings_threshold (const ConvolveSettings * settings);
 /* TRUE if it gives back its input, exactly. */
 gboolean convolve_operation_is_identity (const ConvolveOperation * operation);
-/* Short: "separable 13x13", "direct 3x3", "magnitude of separable 3x3, separable 3x3". */
+/* Short: "separable 13x13", "direct 3x3", "magnitude of separable 3x3, separable 3x3", "3 frames, direct 3x3". */
 gchar *convolve_operation_describe (const ConvolveOperation * operation);
 
 /* The name that properties, plans and tests use: "gaussian". */

@@ -17,26 +17,40 @@
 /* The residual, against the largest weight, up to which a matrix has rank 1. */
 #define MATRIX_RANK_TOLERANCE 1e-12
 
-/* Room for width x height weights, all zero. */
+/* Room for depth x width x height weights, all zero. */
 static ConvolveMatrix *
-matrix_alloc (guint width, guint height)
+matrix_alloc_deep (guint width, guint height, guint depth)
 {
-  gsize n = (gsize) width * height;
+  gsize n = (gsize) width * height * depth;
   ConvolveMatrix *matrix =
       g_malloc0 (sizeof (ConvolveMatrix) + n * sizeof (gdouble));
 
   matrix->ref_count = 1;
   matrix->width = width;
   matrix->height = height;
+  matrix->depth = depth;
   matrix->anchor_x = width / 2;
   matrix->anchor_y = height / 2;
   return matrix;
 }
 
+static ConvolveMatrix *
+matrix_alloc (guint width, guint height)
+{
+  return matrix_alloc_deep (width, height, 1);
+}
+
+/* Weights of one frame. */
+static gsize
+frame_size (const ConvolveMatrix * matrix)
+{
+  return (gsize) matrix->width * matrix->height;
+}
+
 static gsize
 matrix_size (const ConvolveMatrix * matrix)
 {
-  return (gsize) matrix->width * matrix->height;
+  return frame_size (matrix) * matrix->depth;
 }
 
 ConvolveMatrix *
@@ -107,6 +121,33 @@ convolve_matrix_new_checked (guint width, guint height,
   return convolve_matrix_new (width, height, weights);
 }
 
+ConvolveMatrix *
+convolve_matrix_new_deep (guint width, guint height, guint depth,
+    const gdouble * weights, GError ** error)
+{
+  gsize n = (gsize) width * height;
+  ConvolveMatrix *matrix;
+
+  if (depth > CONVOLVE_MATRIX_MAX_DEPTH) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "%u frames are too many: at most %d", depth, CONVOLVE_MATRIX_MAX_DEPTH);
+    return NULL;
+  }
+  for (guint t = 0; t < depth; t++) {
+    g_autoptr (ConvolveMatrix) frame =
+        convolve_matrix_new_checked (width, height, weights + t * n, error);
+
+    if (frame == NULL) {
+      if (depth > 1)
+        g_prefix_error (error, "matrix %u: ", t + 1);
+      return NULL;
+    }
+  }
+  matrix = matrix_alloc_deep (width, height, depth);
+  memcpy (matrix->weights, weights, n * depth * sizeof (*weights));
+  return matrix;
+}
+
 static gboolean
 is_blank (gchar c)
 {
@@ -169,12 +210,54 @@ parse_line (const gchar * p, guint line, GArray * weights, guint * n,
   return TRUE;
 }
 
+/* Where a row is to go: its number of numbers, and its line, are known. */
+typedef struct
+{
+  guint width, height, depth;   /* of all but the matrix at hand */
+  guint rows;                   /* of the matrix at hand */
+  guint line;                   /* of the last row */
+  gboolean blank;               /* since the last row */
+} Shape;
+
+static gboolean
+shape_end_matrix (Shape * shape, GError ** error)
+{
+  if (shape->depth > 0 && shape->rows != shape->height) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "line %u: a matrix of %u row%s ends where the first one has %u",
+        shape->line, shape->rows, shape->rows == 1 ? "" : "s", shape->height);
+    return FALSE;
+  }
+  shape->height = shape->rows;
+  shape->depth++;
+  shape->rows = 0;
+  return TRUE;
+}
+
+static gboolean
+shape_add_row (Shape * shape, guint line, guint n, GError ** error)
+{
+  if (shape->blank && shape->rows > 0 && !shape_end_matrix (shape, error))
+    return FALSE;
+  shape->blank = FALSE;
+  if ((shape->rows > 0 || shape->depth > 0) && n != shape->width) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "line %u: %u numbers where the rows above have %u", line, n,
+        shape->width);
+    return FALSE;
+  }
+  shape->width = n;
+  shape->line = line;
+  shape->rows++;
+  return TRUE;
+}
+
 ConvolveMatrix *
 convolve_matrix_parse (const gchar * text, GError ** error)
 {
   g_autoptr (GArray) weights = g_array_new (FALSE, FALSE, sizeof (gdouble));
-  guint width = 0, height = 0, line = 0, n;
-  gboolean blank_after_rows = FALSE;
+  Shape shape = { 0 };
+  guint line = 0, n;
 
   if (g_str_has_prefix (text, "\xef\xbb\xbf"))  /* a byte order mark */
     text += 3;
@@ -185,30 +268,17 @@ convolve_matrix_parse (const gchar * text, GError ** error)
     line++;
     if (!parse_line (p, line, weights, &n, error))
       return NULL;
-    if (n == 0) {
-      /* A line with nothing but a comment parts nothing. */
-      if (*skip_blanks (p) == '\n')
-        blank_after_rows = height > 0;
-      continue;
-    }
-    if (blank_after_rows) {
-      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-          "line %u: a second matrix begins after a blank line, only one can "
-          "be used", line);
+    /* A line with nothing but a comment parts nothing. */
+    if (n == 0)
+      shape.blank |= *skip_blanks (p) == '\n';
+    else if (!shape_add_row (&shape, line, n, error))
       return NULL;
-    }
-    if (height > 0 && n != width) {
-      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-          "line %u: %u numbers where the rows above have %u", line, n, width);
-      return NULL;
-    }
-    width = n;
-    height++;
   }
-
-  if (!matrix_check_size (width, height, error))
+  if (!matrix_check_size (shape.width, MAX (shape.height, shape.rows), error)
+      || !shape_end_matrix (&shape, error))
     return NULL;
-  return convolve_matrix_new (width, height, (const gdouble *) weights->data);
+  return convolve_matrix_new_deep (shape.width, shape.height, shape.depth,
+      (const gdouble *) weights->data, error);
 }
 
 /* The content of a regular file. Others are refused: reading a pipe or a
@@ -291,7 +361,8 @@ convolve_matrix_equal (const ConvolveMatrix * a, const ConvolveMatrix * b)
 {
   if (a == b)
     return TRUE;
-  if (a == NULL || b == NULL || a->width != b->width || a->height != b->height)
+  if (a == NULL || b == NULL || a->width != b->width || a->height != b->height
+      || a->depth != b->depth)
     return FALSE;
   for (gsize i = 0; i < matrix_size (a); i++)
     if (a->weights[i] != b->weights[i])
@@ -350,7 +421,7 @@ convolve_matrix_is_identity (const ConvolveMatrix * matrix)
   for (gsize i = 0; i < matrix_size (matrix); i++)
     if (matrix->weights[i] != (i == anchor ? 1.0 : 0.0))
       return FALSE;
-  return TRUE;
+  return matrix->depth == 1;
 }
 
 gboolean
@@ -367,7 +438,8 @@ convolve_matrix_is_symmetric (const ConvolveMatrix * matrix)
 ConvolveMatrix *
 convolve_matrix_scale (const ConvolveMatrix * matrix, gdouble factor)
 {
-  ConvolveMatrix *scaled = matrix_alloc (matrix->width, matrix->height);
+  ConvolveMatrix *scaled =
+      matrix_alloc_deep (matrix->width, matrix->height, matrix->depth);
 
   for (gsize i = 0; i < matrix_size (matrix); i++)
     scaled->weights[i] = matrix->weights[i] * factor;
@@ -384,10 +456,41 @@ convolve_matrix_normalize (ConvolveMatrix * matrix)
     return convolve_matrix_ref (matrix);
 
   /* Divided, not multiplied by an inverse: that could overflow. */
-  normal = matrix_alloc (matrix->width, matrix->height);
+  normal = matrix_alloc_deep (matrix->width, matrix->height, matrix->depth);
   for (gsize i = 0; i < matrix_size (matrix); i++)
     normal->weights[i] = matrix->weights[i] / sum;
   return normal;
+}
+
+ConvolveMatrix *
+convolve_matrix_frames (const ConvolveMatrix * matrix, guint first, guint n)
+{
+  ConvolveMatrix *part = matrix_alloc_deep (matrix->width, matrix->height, n);
+
+  g_assert (n > 0 && first + n <= matrix->depth);
+  memcpy (part->weights, matrix->weights + first * frame_size (matrix),
+      matrix_size (part) * sizeof (gdouble));
+  return part;
+}
+
+gboolean
+convolve_matrix_separate_frames (const ConvolveMatrix * matrix,
+    ConvolveMatrix ** t, ConvolveMatrix ** frame)
+{
+  gsize n = frame_size (matrix);
+  g_autoptr (ConvolveMatrix) flat = matrix_alloc (n, matrix->depth);
+  g_autoptr (ConvolveMatrix) x = NULL;
+  g_autoptr (ConvolveMatrix) y = NULL;
+
+  /* A row for each frame. */
+  memcpy (flat->weights, matrix->weights,
+      matrix_size (matrix) * sizeof (gdouble));
+  if (!convolve_matrix_separate (flat, &x, &y))
+    return FALSE;
+  *t = matrix_alloc_deep (1, 1, matrix->depth);
+  memcpy ((*t)->weights, y->weights, matrix->depth * sizeof (gdouble));
+  *frame = convolve_matrix_new (matrix->width, matrix->height, x->weights);
+  return TRUE;
 }
 
 ConvolveMatrix *
@@ -562,7 +665,9 @@ convolve_matrix_to_string (const ConvolveMatrix * matrix)
   gchar number[G_ASCII_DTOSTR_BUF_SIZE];
   const gdouble *weight = matrix->weights;
 
-  for (guint j = 0; j < matrix->height; j++) {
+  for (guint j = 0; j < matrix->height * matrix->depth; j++) {
+    if (j > 0 && j % matrix->height == 0)
+      g_string_append_c (string, '\n');
     for (guint i = 0; i < matrix->width; i++) {
       g_ascii_dtostr (number, sizeof (number), *weight++);
       g_string_append_printf (string, "%s%s", i > 0 ? " " : "", number);

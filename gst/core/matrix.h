@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A matrix of weights: immutable, reference counted, row-major doubles. "Matrix" always means weights in this
- * code base; "kernel" is kept for GPU functions (and for the element's property names, which users know). */
+ * code base; "kernel" is kept for GPU functions (and for the element's property names, which users know).
+ * One of several frames has a depth: a matrix of width x height for each frame, the oldest frame's first. */
 #pragma once
 
 #include <glib.h>
@@ -11,6 +12,8 @@ G_BEGIN_DECLS
  * the filters make themselves may be larger: a gaussian of sigma 1000 has 6001 taps. */
 #define CONVOLVE_MATRIX_MAX_SIDE 129
 #define CONVOLVE_MATRIX_MAX_LENGTH 2049
+/* The most frames that a filter looks at. */
+#define CONVOLVE_MATRIX_MAX_DEPTH 129
 /* The largest magnitude of one weight that is accepted from a user. */
 #define CONVOLVE_MATRIX_MAX_WEIGHT 1e6
 
@@ -33,8 +36,9 @@ typedef struct _ConvolveMatrix ConvolveMatrix;
 struct _ConvolveMatrix {
   gint ref_count;               /* atomic; use ref and unref */
   guint width, height;          /* columns and rows, both at least 1 */
+  guint depth;                  /* frames; 1 unless it was made for several */
   guint anchor_x, anchor_y;     /* the element laid on the output pixel: width / 2, height / 2 */
-  gdouble weights[];            /* width x height, row by row, as written (correlation, not flipped) */
+  gdouble weights[];            /* depth x width x height, row by row, as written (correlation, not flipped) */
 };
 
 /* Copies width x height weights. The caller owns the result. Sizes must be positive and weights finite (asserted:
@@ -43,8 +47,12 @@ ConvolveMatrix *convolve_matrix_new (guint width, guint height, const gdouble * 
 /* The same for weights that come from a user: refuses empty, too large and non-finite ones with an error that
  * names the row and the column. */
 ConvolveMatrix *convolve_matrix_new_checked (guint width, guint height, const gdouble * weights, GError ** error);
-/* Parses text: one row a line, numbers parted by blanks, commas or semicolons; '#' starts a comment; locale-free.
- * Refuses ragged rows with the line's number, and a second matrix after a blank line. */
+/* The same for depth matrices of that size, one after the other. */
+ConvolveMatrix *convolve_matrix_new_deep (guint width, guint height, guint depth, const gdouble * weights,
+    GError ** error);
+/* Parses text: one row a line, numbers parted by blanks, commas or semicolons; '#' starts a comment; locale-free. A
+ * blank line begins the next frame's matrix. Refuses ragged rows, and matrices of other sizes than the first one, with
+ * the line's number. */
 ConvolveMatrix *convolve_matrix_parse (const gchar * text, GError ** error);
 /* Reads a file of at most 1 MiB and parses it; errors name the file. */
 ConvolveMatrix *convolve_matrix_load (const gchar * path, GError ** error);
@@ -62,6 +70,12 @@ gboolean convolve_matrix_is_symmetric (const ConvolveMatrix * matrix);  /* equal
 ConvolveMatrix *convolve_matrix_scale (const ConvolveMatrix * matrix, gdouble factor);
 /* A new matrix divided by its sum; a plain reference if the sum is 0 (less than 1e-9 of the l1 norm) or 1. */
 ConvolveMatrix *convolve_matrix_normalize (ConvolveMatrix * matrix);
+/* Frames first .. first + n - 1 of a deep matrix. */
+ConvolveMatrix *convolve_matrix_frames (const ConvolveMatrix * matrix, guint first, guint n);
+/* TRUE if each frame's matrix is a multiple of every other to within 1e-12 of the largest weight: then *t (1 x 1, as
+ * deep) and *frame (width x height) are new matrices whose product it is. */
+gboolean convolve_matrix_separate_frames (const ConvolveMatrix * matrix, ConvolveMatrix ** t, ConvolveMatrix ** frame);
+/* The following are for matrices of one frame. */
 /* The outer product y x^T of a column (1 x n) and a row (n x 1) matrix. */
 ConvolveMatrix *convolve_matrix_outer (const ConvolveMatrix * x, const ConvolveMatrix * y);
 /* Removes rows and columns of zeros at the rim as far as the anchor stays w/2, h/2; may return a reference. */

@@ -153,7 +153,8 @@ operation_merge (ConvolveOperation * operation, GError ** error)
   matrix = convolve_matrix_new (width, height, zeros);
   for (guint i = 0; i < operation->n_terms; i++) {
     /* Where terms cancel out, the method must not change what they are. */
-    operation->has_negative |= convolve_term_has_negative (&operation->term[i]);
+    operation->has_negative |= convolve_operation_has_negative (operation,
+        &operation->term[i]);
     add_term (matrix, &operation->term[i]);
     convolve_term_clear (&operation->term[i]);
   }
@@ -170,6 +171,8 @@ term_may_separate (const ConvolveTerm * term)
   guint width = convolve_term_width (term);
   guint height = convolve_term_height (term);
 
+  if (term->matrix != NULL && term->matrix->depth > 1)
+    return FALSE;
   return width == 1 || height == 1 || (width <= CONVOLVE_MATRIX_MAX_SIDE
       && height <= CONVOLVE_MATRIX_MAX_SIDE);
 }
@@ -187,7 +190,7 @@ operation_split (ConvolveOperation * operation, guint most)
   n = convolve_matrix_low_rank (first->matrix, most, x, y);
   if (n == 0)
     return FALSE;
-  operation->has_negative = convolve_term_has_negative (first);
+  operation->has_negative = convolve_operation_has_negative (operation, first);
   operation->split = n > 1;
   convolve_term_clear (first);
   for (guint t = 0; t < n; t++) {

@@ -38,6 +38,11 @@ check_settings (const ConvolveSettings * settings, GError ** error)
     {"levels", settings->levels >= 1
           && settings->levels <= CONVOLVE_MAX_LEVELS},
     {"detail-gains", check_gains (settings->detail_gains)},
+    {"temporal-mode",
+        (guint) settings->temporal_mode <= CONVOLVE_TEMPORAL_CAUSAL},
+    {"kernel-t", settings->kernel_t == NULL || (settings->kernel_t->height == 1
+              && settings->kernel_t->depth == 1
+              && settings->kernel_t->width <= CONVOLVE_MATRIX_MAX_DEPTH)},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (checks); i++) {
@@ -63,7 +68,7 @@ trim (ConvolveMatrix ** matrix)
 {
   ConvolveMatrix *trimmed;
 
-  if (*matrix == NULL)
+  if (*matrix == NULL || (*matrix)->depth > 1)
     return;
   trimmed = convolve_matrix_trim (*matrix);
   convolve_matrix_unref (*matrix);
@@ -101,7 +106,8 @@ term_l1 (const ConvolveTerm * term)
 static gboolean
 has_positive (const ConvolveMatrix * matrix)
 {
-  for (gsize i = 0; i < (gsize) matrix->width * matrix->height; i++)
+  for (gsize i = 0; i < (gsize) matrix->width * matrix->height * matrix->depth;
+      i++)
     if (matrix->weights[i] > 0)
       return TRUE;
   return FALSE;
@@ -115,6 +121,28 @@ convolve_term_has_negative (const ConvolveTerm * term)
     return convolve_matrix_has_negative (term->matrix);
   return (convolve_matrix_has_negative (term->x) && has_positive (term->y))
       || (has_positive (term->x) && convolve_matrix_has_negative (term->y));
+}
+
+static gboolean
+term_has_positive (const ConvolveTerm * term)
+{
+  if (term->matrix != NULL)
+    return has_positive (term->matrix);
+  return (has_positive (term->x) && has_positive (term->y))
+      || (convolve_matrix_has_negative (term->x)
+      && convolve_matrix_has_negative (term->y));
+}
+
+/* Of a term's weights times those of frames. */
+gboolean
+convolve_operation_has_negative (const ConvolveOperation * operation,
+    const ConvolveTerm * term)
+{
+  if (operation->t == NULL)
+    return convolve_term_has_negative (term);
+  return (convolve_term_has_negative (term) && has_positive (operation->t))
+      || (term_has_positive (term)
+      && convolve_matrix_has_negative (operation->t));
 }
 
 static gboolean
@@ -139,7 +167,79 @@ operation_trim (ConvolveOperation * operation)
   }
 }
 
+/* ---- frames ---- */
+
+static gboolean
+is_zero (const ConvolveMatrix * matrix, guint frame)
+{
+  gsize n = (gsize) matrix->width * matrix->height;
+
+  for (gsize i = 0; i < n; i++)
+    if (matrix->weights[frame * n + i] != 0)
+      return FALSE;
+  return TRUE;
+}
+
+/* Finds the frames that count, and leaves out the others' weights. */
+static void
+operation_set_frames (ConvolveOperation * operation,
+    const ConvolveSettings * settings, ConvolveMatrix ** weights)
+{
+  guint n = (*weights)->depth, first = 0, last = n - 1, own = last;
+  ConvolveMatrix *part;
+
+  if (settings->temporal_mode == CONVOLVE_TEMPORAL_CENTERED)
+    own -= n / 2;
+  while (first < own && is_zero (*weights, first))
+    first++;
+  while (last > own && is_zero (*weights, last))
+    last--;
+  operation->before = own - first;
+  operation->after = last - own;
+  part = convolve_matrix_frames (*weights, first, last - first + 1);
+  convolve_matrix_unref (*weights);
+  *weights = part;
+}
+
+/* A deep matrix that is a product of weights of frames and of one matrix
+ * becomes these two. */
+static gboolean
+operation_find_frames (ConvolveOperation * operation,
+    const ConvolveSettings * settings, GError ** error)
+{
+  ConvolveTerm *term = &operation->term[0];
+  ConvolveMatrix *frame;
+
+  if (term->matrix != NULL && term->matrix->depth > 1) {
+    if (operation->t != NULL) {
+      g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+          "kernel-t and a kernel of several frames exclude each other");
+      return FALSE;
+    }
+    operation_set_frames (operation, settings, &term->matrix);
+    if (term->matrix->depth > 1 && settings->method != CONVOLVE_METHOD_DIRECT
+        && convolve_matrix_separate_frames (term->matrix, &operation->t,
+            &frame)) {
+      convolve_matrix_unref (term->matrix);
+      term->matrix = frame;
+    }
+  } else if (operation->t != NULL) {
+    operation_set_frames (operation, settings, &operation->t);
+    if (convolve_matrix_is_identity (operation->t))
+      g_clear_pointer (&operation->t, convolve_matrix_unref);
+  }
+  return TRUE;
+}
+
 /* ---- the figures of the whole ---- */
+
+static gdouble
+tidy_sum (gdouble sum, gdouble l1)
+{
+  if (fabs (sum) <= SUM_TOLERANCE * l1)
+    return 0;
+  return fabs (sum - 1) <= SUM_TOLERANCE * l1 ? 1 : sum;
+}
 
 /* A level's detail is a sample less a mean of samples; low-pass and E are
  * means. Level l reads 3 pixels of its own around, each 1 << l of the
@@ -149,7 +249,7 @@ operation_measure_levels (ConvolveOperation * operation)
 {
   guint reach = 4u << operation->n_levels;
 
-  operation->sum = operation->l1 = 1;
+  operation->l1 = 1;
   for (guint l = 0; l < operation->n_levels; l++)
     operation->l1 += 2 * fabs (operation->level[l]);
   operation->has_negative = TRUE;
@@ -160,8 +260,12 @@ operation_measure_levels (ConvolveOperation * operation)
 static void
 operation_measure (ConvolveOperation * operation)
 {
-  gdouble sum = 0, l1 = 0, square = 0;
+  gdouble sum = 0, l1 = 0, square = 0, sum_t = 1, l1_t = 1;
 
+  if (operation->t != NULL) {
+    sum_t = convolve_matrix_sum (operation->t);
+    l1_t = convolve_matrix_l1 (operation->t);
+  }
   for (guint i = 0; i < operation->n_terms; i++) {
     const ConvolveTerm *term = &operation->term[i];
     guint width = convolve_term_width (term);
@@ -172,7 +276,8 @@ operation_measure (ConvolveOperation * operation)
     l1 += norm;
     square += norm * norm;
     if (!operation->split)
-      operation->has_negative |= convolve_term_has_negative (term);
+      operation->has_negative |=
+          convolve_operation_has_negative (operation, term);
     operation->left = MAX (operation->left, width / 2);
     operation->right = MAX (operation->right, width - 1 - width / 2);
     operation->above = MAX (operation->above, height / 2);
@@ -181,33 +286,32 @@ operation_measure (ConvolveOperation * operation)
   switch (operation->combine) {
     case CONVOLVE_COMBINE_SUM:
       /* For two terms l1 is a bound: they may cancel in part. */
-      if (fabs (sum) <= SUM_TOLERANCE * l1)
-        sum = 0;
-      else if (fabs (sum - 1) <= SUM_TOLERANCE * l1)
-        sum = 1;
-      operation->sum = sum;
-      operation->l1 = l1;
+      operation->sum = tidy_sum (sum * sum_t, l1 * l1_t);
+      operation->l1 = l1 * l1_t;
       break;
     case CONVOLVE_COMBINE_MAGNITUDE:
       operation->sum = 0;
-      operation->l1 = sqrt (square);
+      operation->l1 = sqrt (square) * l1_t;
       operation->has_negative = TRUE;
       break;
     case CONVOLVE_COMBINE_UNSHARP:
-      operation->sum = 1;
-      operation->l1 = 1 + fabs (operation->amount) * (1 + l1);
+      operation->sum = tidy_sum (sum_t, l1_t);
+      operation->l1 = (1 + fabs (operation->amount) * (1 + l1)) * l1_t;
       operation->has_negative = TRUE;
       break;
     case CONVOLVE_COMBINE_DIFFUSE:
       /* No value leaves the range of its neighbours'. The slope of f is in
        * -1/8 .. 1, so an error is passed on times 1 + 8 x amount / 8 at
        * most. */
-      operation->sum = operation->l1 = 1;
-      operation->growth = 1 + operation->amount;
+      operation->sum = tidy_sum (sum_t, l1_t);
+      operation->l1 = l1_t;
+      operation->growth = (1 + operation->amount) * l1_t;
       operation->has_negative = TRUE;
       return;
     case CONVOLVE_COMBINE_DETAIL:
       operation_measure_levels (operation);
+      operation->sum = tidy_sum (sum_t, l1_t);
+      operation->l1 *= l1_t;
       break;
   }
   operation->growth = operation->l1;
@@ -223,6 +327,8 @@ convolve_operation_new (const ConvolveSettings * settings, guint w_sub,
     return NULL;
   operation = g_new0 (ConvolveOperation, 1);
   if (!convolve_filter_build (settings, w_sub, h_sub, operation, error))
+    return NULL;
+  if (!operation_find_frames (operation, settings, error))
     return NULL;
   operation_trim (operation);
   if (!convolve_operation_apply_method (operation, settings, error))
@@ -245,6 +351,7 @@ convolve_operation_free (ConvolveOperation * operation)
     return;
   for (guint i = 0; i < CONVOLVE_MAX_TERMS; i++)
     convolve_term_clear (&operation->term[i]);
+  g_clear_pointer (&operation->t, convolve_matrix_unref);
   g_free (operation->why);
   g_free (operation);
 }
@@ -264,6 +371,8 @@ convolve_operation_levels (const ConvolveOperation * operation, gint width,
 gboolean
 convolve_operation_is_identity (const ConvolveOperation * operation)
 {
+  if (operation->t != NULL || convolve_operation_frames (operation) > 1)
+    return FALSE;
   if (operation->combine == CONVOLVE_COMBINE_DETAIL)
     return operation->n_levels == 0;
   if (operation->n_terms != 1)
@@ -291,6 +400,9 @@ convolve_operation_describe (const ConvolveOperation * operation)
   };
   GString *string = g_string_new (NULL);
 
+  if (convolve_operation_frames (operation) > 1)
+    g_string_append_printf (string, "%u frames, ",
+        convolve_operation_frames (operation));
   if (operation->combine == CONVOLVE_COMBINE_DETAIL) {
     g_string_append_printf (string, "pyramid of %u level%s",
         operation->n_levels, operation->n_levels == 1 ? "" : "s");

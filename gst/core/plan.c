@@ -264,14 +264,14 @@ component_init (const PlanContext * context, const ConvolveComponent *
 static guint64
 operation_taps (const ConvolveOperation * operation)
 {
-  guint64 taps = 0;
+  guint64 taps = operation->t != NULL ? operation->t->depth : 0;
 
   for (guint i = 0; i < operation->n_terms; i++) {
     const ConvolveTerm *term = &operation->term[i];
 
     taps += term->matrix != NULL ?
-        (guint64) term->matrix->width * term->matrix->height :
-        (guint64) term->x->width + term->y->height;
+        (guint64) term->matrix->width * term->matrix->height
+        * term->matrix->depth : (guint64) term->x->width + term->y->height;
   }
   return taps;
 }
@@ -282,7 +282,8 @@ smallest_weight (const ConvolveMatrix * matrix)
 {
   gdouble smallest = G_MAXDOUBLE;
 
-  for (gsize i = 0; i < (gsize) matrix->width * matrix->height; i++)
+  for (gsize i = 0; i < (gsize) matrix->width * matrix->height * matrix->depth;
+      i++)
     if (matrix->weights[i] != 0)
       smallest = MIN (smallest, fabs (matrix->weights[i]));
   return smallest;
@@ -300,6 +301,8 @@ quotient_needs_double (const ConvolveOperation * operation)
     gdouble smallest = term->matrix != NULL ? smallest_weight (term->matrix) :
         smallest_weight (term->x) * smallest_weight (term->y);
 
+    if (operation->t != NULL)
+      smallest *= smallest_weight (operation->t);
     if (smallest < 1e-30)
       return TRUE;
   }
@@ -505,6 +508,26 @@ layout_is_wanted (const PlanContext * context, const ConvolveLayout * layout)
   return (channels & context->settings->channels) != 0;
 }
 
+/* Each iteration but the first sees one frame, the result of the one before:
+ * this has to lie on the same black. */
+static gboolean
+check_iterations (const ConvolveSettings * settings,
+    const ConvolveOperation * operation, GError ** error)
+{
+  const ConvolveMatrix *t = operation->t;
+  gboolean is_deep = settings->kernel_t == NULL;
+
+  if (settings->iterations == 1 || !convolve_operation_is_windowed (operation)
+      || (!is_deep && fabs (convolve_matrix_sum (t) - 1) <=
+          1e-12 * convolve_matrix_l1 (t)))
+    return TRUE;
+  g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+      is_deep ? "iterations=%u cannot be had with a kernel of several frames" :
+      "iterations=%u needs weights of kernel-t that sum up to 1",
+      settings->iterations);
+  return FALSE;
+}
+
 /* Makes the operation of each layout; those of equal subsampling share one. */
 static gboolean
 plan_make_operations (const PlanContext * context, ConvolvePlan * plan,
@@ -523,7 +546,9 @@ plan_make_operations (const PlanContext * context, ConvolvePlan * plan,
       continue;
     plan->operations[plan->n_operations] =
         make_operation (context, &layout[i], error);
-    if (plan->operations[plan->n_operations] == NULL)
+    if (plan->operations[plan->n_operations] == NULL
+        || !check_iterations (context->settings,
+            plan->operations[plan->n_operations], error))
       return FALSE;
     operations[i] = plan->operations[plan->n_operations++];
   }
@@ -580,6 +605,20 @@ plan_is_identity (const ConvolvePlan * plan)
   return TRUE;
 }
 
+static void
+plan_find_window (ConvolvePlan * plan)
+{
+  for (guint i = 0; i < plan->n_passes; i++) {
+    const ConvolveOperation *operation = plan->pass[i].operation;
+
+    if (operation == NULL)
+      continue;
+    plan->windowed |= convolve_operation_is_windowed (operation);
+    plan->before = MAX (plan->before, operation->before);
+    plan->after = MAX (plan->after, operation->after);
+  }
+}
+
 ConvolvePlan *
 convolve_plan_new (const GstVideoInfo * info,
     const ConvolveSettings * settings, gboolean fields, GError ** error)
@@ -610,6 +649,7 @@ convolve_plan_new (const GstVideoInfo * info,
     }
   }
   plan->identity = plan_is_identity (plan);
+  plan_find_window (plan);
   return g_steal_pointer (&plan);
 }
 

@@ -6,7 +6,7 @@
  *   value  = combine (terms)                         (filter.h; over input samples, border rule outside)
  *   result = clamp (round (offset + gain x value), lo, hi)
  * rounding to nearest, ties to even, once. With iterations > 1 value becomes offset + gain x value, unrounded and
- * unclamped, and is the input of the next one. */
+ * unclamped, and is the input of the next one. Only the first of them sums over frames. */
 #pragma once
 
 #include "filter.h"
@@ -70,6 +70,9 @@ struct _ConvolvePlan {
   GstVideoInfo info;
   gboolean fields;
   gboolean identity;            /* every sample is copied: the element may pass buffers through */
+  /* Whether samples are sums over frames: of so many that are older than the one that is written, and newer. */
+  gboolean windowed;
+  guint before, after;
   guint n_passes;
   ConvolvePass *pass;           /* owned */
   guint n_operations;

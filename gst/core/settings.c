@@ -11,6 +11,7 @@ convolve_settings_init (ConvolveSettings * settings)
 {
   memset (settings, 0, sizeof (*settings));
   settings->filter = CONVOLVE_FILTER_GAUSSIAN;
+  settings->temporal_mode = CONVOLVE_TEMPORAL_CENTERED;
   settings->normalize = TRUE;
   settings->scale = 1.0;
   settings->bias = 0.0;
@@ -43,6 +44,8 @@ convolve_settings_copy (ConvolveSettings * to, const ConvolveSettings * from)
     convolve_matrix_ref (to->kernel_y);
   if (to->detail_gains != NULL)
     convolve_matrix_ref (to->detail_gains);
+  if (to->kernel_t != NULL)
+    convolve_matrix_ref (to->kernel_t);
 }
 
 void
@@ -52,6 +55,7 @@ convolve_settings_clear (ConvolveSettings * settings)
   g_clear_pointer (&settings->kernel_x, convolve_matrix_unref);
   g_clear_pointer (&settings->kernel_y, convolve_matrix_unref);
   g_clear_pointer (&settings->detail_gains, convolve_matrix_unref);
+  g_clear_pointer (&settings->kernel_t, convolve_matrix_unref);
 }
 
 gboolean
@@ -60,6 +64,8 @@ convolve_settings_equal (const ConvolveSettings * a, const ConvolveSettings * b)
   return a->filter == b->filter && convolve_matrix_equal (a->kernel, b->kernel)
       && convolve_matrix_equal (a->kernel_x, b->kernel_x)
       && convolve_matrix_equal (a->kernel_y, b->kernel_y)
+      && convolve_matrix_equal (a->kernel_t, b->kernel_t)
+      && a->temporal_mode == b->temporal_mode
       && !a->normalize == !b->normalize
       && a->scale == b->scale && a->bias == b->bias
       && a->sigma == b->sigma && a->sigma_y == b->sigma_y

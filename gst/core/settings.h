@@ -75,12 +75,20 @@ typedef enum {
   CONVOLVE_N_COSTS
 } ConvolveCosts;
 
+typedef enum {
+  CONVOLVE_TEMPORAL_CENTERED,   /* of n frames, n / 2 are newer than the one that is written */
+  CONVOLVE_TEMPORAL_CAUSAL,     /* none is */
+} ConvolveTemporalMode;
+
 typedef struct {
   ConvolveFilter filter;
-  ConvolveMatrix *kernel;       /* custom: the matrix, or NULL; owned */
+  ConvolveMatrix *kernel;       /* custom: the matrix, of one frame or several, or NULL; owned */
   ConvolveMatrix *kernel_x;     /* custom separable: row (n x 1) or NULL; owned. Used when kernel is NULL */
   ConvolveMatrix *kernel_y;     /* custom separable: column (1 x n) or NULL (then 1); owned */
-  gboolean normalize;           /* custom: divide by the sum of weights unless that is 0 */
+  ConvolveMatrix *kernel_t;     /* a row of weights of frames, the oldest first, or NULL; owned; with any filter, but
+                                 * not with a kernel of several frames */
+  ConvolveTemporalMode temporal_mode;
+  gboolean normalize;           /* custom, kernel_t: divide by the sum of weights unless that is 0 */
   gdouble scale, bias;          /* bias in nominal ranges: -1..1 and beyond */
   gdouble sigma, sigma_y;       /* luma pixels, 0..1000; sigma_y < 0: as sigma */
   gint radius;                  /* luma pixels, -1..1024; -1: the radius with sigma's standard deviation */

@@ -5,6 +5,7 @@
 #include "core/backend.h"
 
 #include "engine.h"
+#include "history.h"
 #include "parts.h"
 #include "pool.h"
 
@@ -217,10 +218,11 @@ check_frames (const ConvolveFrame * in, const ConvolveFrame * out,
   return FALSE;
 }
 
+/* frames: the window that in is of, or NULL. */
 static gboolean
-cpu_process (ConvolveProgram * program, const ConvolveFrame * in,
-    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
-    GError ** error)
+run_frame (ConvolveProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * const *frames, const ConvolveFrame * out,
+    const ConvolveRegions * regions, guint64 * job, GError ** error)
 {
   CpuProgram *self = (CpuProgram *) program;
   CpuDevice *cpu = (CpuDevice *) program->device;
@@ -229,7 +231,7 @@ cpu_process (ConvolveProgram * program, const ConvolveFrame * in,
   if (!check_frames (in, out, error))
     return FALSE;
   self->job = (CpuJob) {
-  in, out, &cpu->cancelled};
+  in, out, frames, &cpu->cancelled};
   /* Each iteration reads the whole of the one before. */
   for (self->level = 0; self->level < self->parts.n_levels; self->level++) {
     convolve_cpu_parts_list (&self->parts, regions, self->level);
@@ -250,6 +252,27 @@ cpu_process (ConvolveProgram * program, const ConvolveFrame * in,
   cpu->stats.kernel_ns += cpu->stats.last_ns;
   *job = cpu->stats.frames;
   return TRUE;
+}
+
+static gboolean
+cpu_process (ConvolveProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
+{
+  return run_frame (program, in, NULL, out, regions, job, error);
+}
+
+static gboolean
+cpu_process_window (ConvolveProgram * program, const ConvolveWindow * window,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
+{
+  const ConvolveFrame *frames[CONVOLVE_MATRIX_MAX_DEPTH];
+
+  for (guint i = 0; i < window->n; i++)
+    frames[i] = convolve_cpu_history_frame (window->history, window->slot[i]);
+  return run_frame (program, frames[program->plan->before], frames, out,
+      regions, job, error);
 }
 
 static void
@@ -291,6 +314,10 @@ convolve_backend_cpu (void)
     .get_stats = cpu_get_stats,
     .describe = cpu_describe,
     .device_name = cpu_device_name,
+    .history_new = convolve_cpu_history_new,
+    .history_store = convolve_cpu_history_store,
+    .history_free = convolve_cpu_history_free,
+    .process_window = cpu_process_window,
     .cancel = cpu_cancel,
   };
 

@@ -22,6 +22,7 @@ typedef struct {
   const CpuStep *step;          /* or its straight twin, whichever the rows in work take */
   guint level;                  /* which of the iterations, from 0 */
   const ConvolveFrame *in, *out;
+  const ConvolveFrame *const *frames;   /* that the first level sums over */
   guint8 *memory;               /* step->memory.size bytes */
   gint x0, x1, y0, y1;          /* what is to be written */
   CpuEven even;
@@ -32,6 +33,7 @@ typedef struct {
 /* What pieces of a frame have in common. */
 typedef struct {
   const ConvolveFrame *in, *out;
+  const ConvolveFrame *const *frames;   /* the window, of which in is one; NULL: in alone */
   const gint *cancelled;
 } CpuJob;
 
@@ -45,10 +47,15 @@ void convolve_cpu_engine_run (const CpuStep * step, guint level, const ConvolveR
 /* Works out what stands left and right of the strip; once a piece. */
 void convolve_cpu_piece_map_borders (const CpuPiece * piece);
 /* Row y, also outside the picture, with the pixels that the window reaches left and right of the strip: real,
- * sum_lanes, weighed by alpha if the step wants it. */
+ * sum_lanes, weighed by alpha if the step wants it. Of several frames it is their sum, or, for a deep term, the rows of
+ * all, frame_samples apart. */
 void convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *to);
-/* The strip of row y of the picture as it is: real, lanes. */
+/* The strip of row y of the picture as it is: real, lanes. Where the operation works on the input itself, the sum over
+ * frames. */
 void convolve_cpu_piece_load_input (const CpuPiece * piece, gint y, void *to);
+
+/* The same of any operation; straight. */
+void convolve_cpu_piece_load_sum (const CpuPiece * piece, gint y, void *to);
 
 /* even.c */
 

@@ -62,6 +62,13 @@ init_memory (CpuStep * step)
 
   for (guint i = 0; i < G_N_ELEMENTS (memory->words); i++)
     memory->words[i] = place (memory, width, 2 * step->lanes);
+  if (step->t_weights != NULL) {
+    step->frame_samples = width * step->lanes + CPU_SLACK;
+    memory->frames = place (memory, step->frame_samples * step->n_frames,
+        step->kernels->real_bytes);
+    memory->folded = place (memory, step->frame_samples,
+        step->kernels->real_bytes);
+  }
   memory->result[0] = place (memory, width, pixel);
   pyramid->row = place (memory, width + 8, pixel);
   pyramid->mean = place (memory, width, pixel);
@@ -72,6 +79,8 @@ gboolean
 convolve_cpu_pyramid_init (CpuStep * step, guint n_threads)
 {
   const ConvolvePass *pass = step->pass;
+  const ConvolveMatrix *t = pass->operation->t;
+  gdouble sum_t = t != NULL ? convolve_matrix_sum (t) : 1;
   CpuPyramid *pyramid = g_new0 (CpuPyramid, 1);
   gint width = pass->width, height = pass->height;
 
@@ -95,7 +104,7 @@ convolve_cpu_pyramid_init (CpuStep * step, guint n_threads)
   pyramid->zero = g_malloc0 (CPU_MAX_LANES * sizeof (gdouble));
   for (guint c = 0; c < step->lanes; c++)
     convolve_cpu_real_set (step->kernels, pyramid->edge, c,
-        pass->component[c].edge);
+        sum_t * pass->component[c].edge);
   init_memory (step);
   return TRUE;
 }
@@ -273,11 +282,8 @@ load_row (const CpuPiece * piece, gint y)
   const CpuStep *step = piece->step;
   const CpuPyramidLevel *level = &step->pyramid->level[0];
 
-  /* Dense rows are read sample by sample: nothing past a row is touched. */
-  convolve_cpu_samples_load (&step->samples, step->kernels,
-      convolve_cpu_frame_row (step->pass, piece->in, step->pass->layout.plane,
-          y), level->width, level->picture + (gsize) y * level->pitch,
-      (guint16 *) (piece->memory + step->memory.words[0]));
+  convolve_cpu_piece_load_sum (piece, y, level->picture
+      + (gsize) y * level->pitch);
 }
 
 static void

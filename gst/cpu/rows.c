@@ -18,9 +18,11 @@ at (const CpuPiece * piece, gsize place)
   return piece->memory + place;
 }
 
-/* Pixels x .. x + n - 1 of row y as they are. */
+/* Pixels x .. x + n - 1 of row y of a frame, or of the level before, as they
+ * are. */
 static void
-load_pixels (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
+load_pixels (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    gint x, gsize n, void *to)
 {
   const CpuStep *step = piece->step;
   gsize pixel = step->lanes * step->kernels->real_bytes;
@@ -31,7 +33,7 @@ load_pixels (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
     return;
   }
   convolve_cpu_samples_load (&step->samples, step->kernels,
-      convolve_cpu_frame_row (step->pass, piece->in, step->pass->layout.plane,
+      convolve_cpu_frame_row (step->pass, frame, step->pass->layout.plane,
           y) + (gsize) x * step->pass->layout.pixel_step, n, to,
       (guint16 *) at (piece, step->memory.words[0]));
 }
@@ -40,15 +42,15 @@ load_pixels (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
 
 /* Samples x .. x + n - 1 of row y of the alpha picture, as doubles. */
 static void
-load_alpha_row (const CpuPiece * piece, gint y, gint x, gsize n, gdouble * to)
+load_alpha_row (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    gint x, gsize n, gdouble * to)
 {
   const CpuStep *step = piece->step, *other = step->alpha_step;
   const ConvolvePassAlpha *alpha = &step->pass->alpha;
   const guint8 *row;
 
   if (piece->level == 0 || other == NULL) {
-    row = convolve_cpu_frame_row (step->pass, piece->in, alpha->layout.plane,
-        y);
+    row = convolve_cpu_frame_row (step->pass, frame, alpha->layout.plane, y);
     convolve_cpu_samples_load_component (&step->alpha_samples,
         alpha->component, sizeof (gdouble),
         row + (gsize) x * alpha->layout.pixel_step, n, to);
@@ -66,7 +68,8 @@ load_alpha_row (const CpuPiece * piece, gint y, gint x, gsize n, gdouble * to)
 /* The mean of the alpha samples that each pixel covers, where alpha is a plane
  * of its own. */
 static void
-load_plain_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
+load_plain_alpha (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    gint x, gsize n, void *to)
 {
   const CpuStep *step = piece->step;
   const CpuKernels *kernels = step->kernels;
@@ -80,7 +83,7 @@ load_plain_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
 
   for (gint row = y_first; row < y_last; row++) {
     convolve_cpu_samples_load (&step->alpha_samples, kernels,
-        convolve_cpu_frame_row (step->pass, piece->in, alpha->layout.plane,
+        convolve_cpu_frame_row (step->pass, frame, alpha->layout.plane,
             row) + (gsize) first * alpha->layout.pixel_step, loaded, raw, NULL);
     if (!finer)
       return;
@@ -94,7 +97,8 @@ load_plain_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
 
 /* The same for any alpha. */
 static void
-load_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
+load_alpha (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    gint x, gsize n, void *to)
 {
   const CpuStep *step = piece->step;
   const ConvolvePassAlpha *alpha = &step->pass->alpha;
@@ -107,7 +111,7 @@ load_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
   for (gsize i = 0; i < n; i++)
     convolve_cpu_real_set (step->kernels, to, i, 0);
   for (gint row = y_first; row < y_last; row++) {
-    load_alpha_row (piece, row, first, last - first, raw);
+    load_alpha_row (piece, frame, row, first, last - first, raw);
     for (gsize i = 0; i < n; i++) {
       gint from = i << alpha->w_sub, end = MIN (from + covers, last - first);
       gdouble sum = 0;
@@ -125,9 +129,10 @@ load_alpha (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
 
 /* ---- rows with borders ---- */
 
-/* Pixels x .. x + n - 1 of row y as the window wants them. */
+/* Pixels x .. x + n - 1 of row y of a frame as the window wants them. */
 static void
-load_weighed (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
+load_weighed (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    gint x, gsize n, void *to)
 {
   const CpuStep *step = piece->step;
   const CpuKernels *kernels = step->kernels;
@@ -136,18 +141,49 @@ load_weighed (const CpuPiece * piece, gint y, gint x, gsize n, void *to)
     void *plain = at (piece, step->memory.plain);
     void *alpha = at (piece, step->memory.alpha);
 
-    load_pixels (piece, y, x, n, plain);
+    load_pixels (piece, frame, y, x, n, plain);
     if (step->alpha_samples.dense && step->alpha_samples.lanes == 1
         && (piece->level == 0 || step->alpha_step == NULL))
-      load_plain_alpha (piece, y, x, n, alpha);
+      load_plain_alpha (piece, frame, y, x, n, alpha);
     else
-      load_alpha (piece, y, x, n, alpha);
+      load_alpha (piece, frame, y, x, n, alpha);
     kernels->weigh (plain, alpha, to, n, step->lanes);
     return;
   }
-  load_pixels (piece, y, x, n, to);
+  load_pixels (piece, frame, y, x, n, to);
   if (step->weighted)
     kernels->premultiply (to, n, step->lanes, step->alpha_lane);
+}
+
+static inline gboolean
+is_folded (const CpuPiece * piece)
+{
+  return piece->level == 0 && piece->step->t_weights != NULL;
+}
+
+/* The same, or the sum over all frames if there is one: the row kernel finds
+ * each frame's sample at one distance from that of the frame before. It writes
+ * more than n pixels. */
+static void
+load_folded (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    gint x, gsize n, void *to)
+{
+  const CpuStep *step = piece->step;
+  const CpuKernels *kernels = step->kernels;
+  gsize samples = n * step->sum_lanes, real = kernels->real_bytes;
+  guint8 *frames = at (piece, step->memory.frames);
+  void *folded = at (piece, step->memory.folded);
+
+  if (!is_folded (piece)) {
+    load_weighed (piece, frame, y, x, n, to);
+    return;
+  }
+  for (guint f = 0; f < step->n_frames; f++)
+    load_weighed (piece, piece->frames[f], y, x, n,
+        frames + f * step->frame_samples * real);
+  kernels->row (frames, folded, samples, step->frame_samples, step->t_weights,
+      step->n_frames);
+  memcpy (to, folded, samples * real);
 }
 
 void
@@ -206,8 +242,8 @@ copy_known (guint8 * row, guint8 * to, const gint * index, gint n, gsize pixel)
 /* Fills the pixels at place .. place + n - 1 of a loaded row, which lie outside
  * the picture, by the index that starts at index. */
 static void
-extend (const CpuPiece * piece, gint y, guint8 * row, gint place,
-    const gint * index, gint n)
+extend (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    guint8 * row, gint place, const gint * index, gint n)
 {
   const CpuStep *step = piece->step;
   gsize pixel = step->sum_lanes * step->kernels->real_bytes;
@@ -223,14 +259,15 @@ extend (const CpuPiece * piece, gint y, guint8 * row, gint place,
     } else {
       while (i + run < n && index[i + run] == index[i] - run)
         run++;
-      load_weighed (piece, y, FAR - index[i], run, to);
+      load_folded (piece, frame, y, FAR - index[i], run, to);
     }
     i += run;
   }
 }
 
-void
-convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *to)
+static void
+load_frame_row (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
+    void *to)
 {
   const CpuStep *step = piece->step;
   const ConvolvePass *pass = step->pass;
@@ -248,14 +285,41 @@ convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *to)
       memcpy ((guint8 *) to + i * pixel, step->edge, pixel);
     return;
   }
-  load_weighed (piece, y, first, end - first, (guint8 *) to + before * pixel);
-  extend (piece, y, to, 0, index, before);
-  extend (piece, y, to, left + strip + right - after,
+  load_folded (piece, frame, y, first, end - first,
+      (guint8 *) to + before * pixel);
+  extend (piece, frame, y, to, 0, index, before);
+  extend (piece, frame, y, to, left + strip + right - after,
       index + left + right - after, after);
+}
+
+void
+convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *to)
+{
+  const CpuStep *step = piece->step;
+
+  if (step->n_frames == 1 || step->t_weights != NULL) {
+    load_frame_row (piece, piece->in, y, to);
+    return;
+  }
+  for (guint f = 0; f < step->n_frames; f++)
+    load_frame_row (piece, piece->frames[f], y, (guint8 *) to
+        + f * step->frame_samples * step->kernels->real_bytes);
+}
+
+void
+convolve_cpu_piece_load_sum (const CpuPiece * piece, gint y, void *to)
+{
+  load_folded (piece, piece->in, y, piece->x0, piece->x1 - piece->x0, to);
 }
 
 void
 convolve_cpu_piece_load_input (const CpuPiece * piece, gint y, void *to)
 {
-  load_pixels (piece, y, piece->x0, piece->x1 - piece->x0, to);
+  gsize n = piece->x1 - piece->x0;
+
+  /* Nothing is weighed where the operation is unsharp. */
+  if (piece->step->join.kind == CPU_JOIN_UNSHARP)
+    load_folded (piece, piece->in, y, piece->x0, n, to);
+  else
+    load_pixels (piece, piece->in, y, piece->x0, n, to);
 }

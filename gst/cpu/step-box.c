@@ -110,6 +110,7 @@ convolve_cpu_step_find_box (CpuStep * step)
   /* Another method that is asked for is another way. */
   step->box = (asked || operation->method == CONVOLVE_METHOD_AUTO)
       && step->n_levels == 1 && !step->pass->alpha.weighted
+      && !convolve_operation_is_windowed (operation)
       && operation->n_terms == 1 && operation->combine == CONVOLVE_COMBINE_SUM
       && term->matrix == NULL && find_axis (term->x, &step->box_x, &unit_x)
       && find_axis (term->y, &step->box_y, &unit_y)

@@ -269,6 +269,7 @@ convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain,
       || !step->sink.uniform || step->kernels != &step->isa->single
       || !step->samples.dense || step->samples.bytes != 1
       || step->pass->operation->n_terms != 1
+      || convolve_operation_is_windowed (step->pass->operation)
       || sum != rint (sum) || offset != rint (offset)
       || lo[0] != 0 || hi[0] != 255)
     return FALSE;
@@ -354,6 +355,7 @@ convolve_cpu_step_try_pairs (CpuStep * step, gdouble gain)
   if (step->isa->pairs.real == CPU_REAL_NONE || !step->fused
       || !step->sink.uniform || step->kernels != &step->isa->single
       || !step->samples.dense || step->samples.bytes != 1
+      || convolve_operation_is_windowed (step->pass->operation)
       || step->pass->operation->n_terms != 1 || term->matrix == NULL
       || MAX (term->matrix->width, term->matrix->height) > MAX_TAPS)
     return NULL;

@@ -44,6 +44,13 @@ count_terms (const CpuStep * step, gboolean separable)
   return n;
 }
 
+/* Frames whose rows lie side by side in a row of the window. */
+static guint
+row_frames (const CpuStep * step)
+{
+  return step->t_weights != NULL ? 1 : step->n_frames;
+}
+
 /* Bytes of the rings for strips of that many pixels: one for each separable
  * term, one for all direct ones. */
 static gdouble
@@ -53,7 +60,8 @@ ring_bytes (const CpuStep * step, gdouble strip)
   gdouble bytes = strip * count_terms (step, TRUE) * kernels->real_bytes;
 
   if (count_terms (step, FALSE) > 0)
-    bytes += (strip + step->left + step->right) * kernels->tap_bytes;
+    bytes += (strip + step->left + step->right) * row_frames (step)
+        * kernels->tap_bytes;
   return bytes * step->sum_lanes * step->slots;
 }
 
@@ -152,6 +160,8 @@ place_rings (CpuStep * step)
   gsize shared = 0;
   gboolean have_shared = FALSE;
 
+  step->frame_samples = pitch (padded * step->sum_lanes, kernels->tap_bytes)
+      / kernels->tap_bytes;
   for (guint i = 0; i < step->n_terms; i++) {
     CpuTerm *term = &step->term[i];
 
@@ -159,7 +169,7 @@ place_rings (CpuStep * step)
       continue;
     term->ring_pitch = term->separable ?
         pitch ((gsize) step->cut.strip * step->sum_lanes, kernels->real_bytes) :
-        pitch (padded * step->sum_lanes, kernels->tap_bytes);
+        step->frame_samples * kernels->tap_bytes * row_frames (step);
     if (!term->separable && have_shared) {
       term->ring = shared;
       continue;
@@ -188,7 +198,13 @@ place_rows (CpuStep * step)
   memory->words[0] = place (memory, pitch (padded * step->lanes, 2));
   memory->words[1] = place (memory, words);
   memory->words[2] = place (memory, words);
-  memory->padded = place (memory, pitch (padded * step->sum_lanes, real));
+  memory->padded = place (memory,
+      step->frame_samples * real * row_frames (step));
+  if (step->t_weights != NULL) {
+    memory->frames = place (memory,
+        step->frame_samples * real * step->n_frames);
+    memory->folded = place (memory, step->frame_samples * real);
+  }
   memory->plain = place (memory, pitch (padded * step->lanes, real));
   if (step->alpha_apart) {
     gsize covered = padded << step->pass->alpha.w_sub;

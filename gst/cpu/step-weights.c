@@ -47,8 +47,9 @@ collect_group (Collector * to, const Tap * taps, guint n)
 }
 
 /* A matrix whose elements lie on the rows of the window from first_row on, and
- * on the pixels of a row from first_pixel on. The lower one of two output
- * rows sees each window row as one row further up in the matrix. */
+ * on the pixels of a row from first_pixel on, those of each frame frame_samples
+ * after those of the one before. The lower one of two output rows sees each
+ * window row as one row further up in the matrix. */
 static void
 collect (Collector * to, const ConvolveMatrix * matrix, guint first_row,
     guint first_pixel, const CpuStep * step, gdouble gain, gboolean streamed)
@@ -56,12 +57,16 @@ collect (Collector * to, const ConvolveMatrix * matrix, guint first_row,
   /* A pair is two elements of the matrix. */
   guint lanes = step->sum_lanes, group = step->kernels->group, n = 0;
   guint pixels = step->kernels->pair != NULL ? 2 : 1;
+  guint width = matrix->width * matrix->depth;
+  gsize frame = (gsize) matrix->width * matrix->height;
   Tap taps[CPU_GROUP_INTEGERS];
 
   for (guint row = 0; row <= matrix->height; row++) {
-    for (guint i = 0; i < matrix->width; i++) {
-      gsize at = (gsize) row * matrix->width + i;
-      Tap tap = { {first_row + row, (first_pixel + pixels * i) * lanes}, {0, 0}
+    for (guint k = 0; k < width; k++) {
+      guint t = k / matrix->width, i = k % matrix->width;
+      gsize at = t * frame + (gsize) row * matrix->width + i;
+      Tap tap = { {first_row + row, (first_pixel + pixels * i) * lanes
+              + t * step->frame_samples}, {0, 0}
       };
 
       if (row < matrix->height)
@@ -86,10 +91,11 @@ collect (Collector * to, const ConvolveMatrix * matrix, guint first_row,
     collect_group (to, taps, n);
 }
 
-/* As the kernels want them. */
-static void *
-to_weights (const CpuKernels * kernels, const gdouble * values, gsize n)
+void *
+convolve_cpu_step_weights (const CpuStep * step, const gdouble * values,
+    gsize n)
 {
+  const CpuKernels *kernels = step->kernels;
   void *weights = g_malloc0 (MAX (n, 1) * kernels->weight_bytes);
 
   for (gsize i = 0; i < n; i++) {
@@ -116,8 +122,8 @@ term_collect (CpuStep * step, CpuTerm * term, const ConvolveMatrix * matrix,
       step, gain, term->streamed);
   term->n_taps = to.place->len;
   term->n_groups = to.group->len;
-  term->weights = to_weights (step->kernels, (const gdouble *) to.weights->data,
-      to.weights->len);
+  term->weights = convolve_cpu_step_weights (step,
+      (const gdouble *) to.weights->data, to.weights->len);
   term->tap = (CpuTapPlace *) g_array_free (to.place, FALSE);
   term->group = (CpuGroup *) g_array_free (to.group, FALSE);
   g_array_free (to.weights, TRUE);
@@ -138,7 +144,8 @@ term_fold (CpuStep * step, CpuTerm * term, const ConvolveTerm * from)
   term->tap = g_new0 (CpuTapPlace, rows);
   for (guint i = 0; i < rows; i++)
     term->tap[i].row = i;
-  term->weights = to_weights (step->kernels, from->y->weights, from->y->height);
+  term->weights = convolve_cpu_step_weights (step, from->y->weights,
+      from->y->height);
 }
 
 /* A product with a single weight is direct: there is nothing to keep between
@@ -171,7 +178,7 @@ convolve_cpu_step_init_terms (CpuStep * step, gdouble gain)
         step->left - from->x->anchor_x;
     term->x_taps = from->x->width;
     term->x_weights =
-        to_weights (step->kernels, from->x->weights, from->x->width);
+        convolve_cpu_step_weights (step, from->x->weights, from->x->width);
     if (step->kernels == &step->isa->folded)
       term_fold (step, term, from);
     else

@@ -157,18 +157,21 @@ static void
 init_border (CpuStep * step)
 {
   const ConvolvePass *pass = step->pass;
+  const ConvolveMatrix *t = pass->operation->t;
   gint left = step->left, right = step->right;
   gdouble alpha = pass->alpha.edge;
+  gdouble sum_t = t != NULL ? convolve_matrix_sum (t) : 1;
 
   step->edge = g_malloc0 (CPU_MAX_LANES * step->kernels->real_bytes);
   for (guint c = 0; c < step->lanes; c++) {
     gdouble weight = step->weighted && c != step->alpha_lane ? alpha : 1;
 
     convolve_cpu_real_set (step->kernels, step->edge, c,
-        weight * pass->component[c].edge);
+        sum_t * weight * pass->component[c].edge);
   }
   if (step->alpha_apart)
-    convolve_cpu_real_set (step->kernels, step->edge, step->lanes, alpha);
+    convolve_cpu_real_set (step->kernels, step->edge, step->lanes,
+        sum_t * alpha);
 
   step->outside = g_new (gint, (gsize) left + right + 1);
   for (gint i = 0; i < left; i++)
@@ -229,6 +232,16 @@ init_weights (CpuStep * step, gdouble * gain)
   }
 }
 
+static void
+init_frames (CpuStep * step)
+{
+  const ConvolveMatrix *t = step->pass->operation->t;
+
+  if (t != NULL)
+    step->t_weights = convolve_cpu_step_weights (step, t->weights,
+        step->n_frames);
+}
+
 static gboolean
 init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
 {
@@ -245,8 +258,11 @@ init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
   step->sink.word = step->samples.word;
   init_patterns (step, fold);
 
-  if (operation->combine == CONVOLVE_COMBINE_DETAIL)
+  step->n_frames = convolve_operation_frames (operation);
+  if (operation->combine == CONVOLVE_COMBINE_DETAIL) {
+    init_frames (step);
     return convolve_cpu_pyramid_init (step, n_threads);
+  }
 
   step->left = operation->left;
   step->right = operation->right;
@@ -254,6 +270,7 @@ init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
   step->below = operation->below;
   gain = fold ? lane_numbers (pass, 0)->gain : 1;
   init_weights (step, &gain);
+  init_frames (step);
   if (!convolve_cpu_step_init_layout (step, n_threads, like))
     return FALSE;
   convolve_cpu_step_init_terms (step, gain);
@@ -289,6 +306,7 @@ step_new (const ConvolvePass * pass, const CpuIsa * isa, guint n_threads,
   step->pass = pass;
   step->isa = isa;
   step->lanes = step->sum_lanes = pass->layout.n_components;
+  step->n_frames = 1;
   step->n_levels = pass->operation != NULL ? pass->iterations : 1;
   if (pass->operation != NULL)
     convolve_cpu_step_find_box (step);
@@ -313,7 +331,7 @@ wants_twin (const CpuStep * step)
   const ConvolveOperation *operation = step->pass->operation;
 
   return step->weighted && step->n_levels == 1 && !operation->has_negative
-      && operation->sum > 0;
+      && operation->sum > 0 && !convolve_operation_is_windowed (operation);
 }
 
 static gboolean
@@ -383,6 +401,7 @@ convolve_cpu_step_free (CpuStep * step)
   g_clear_pointer (&step->straight, convolve_cpu_step_free);
   g_clear_pointer (&step->pyramid, convolve_cpu_pyramid_free);
   convolve_cpu_step_clear_terms (step);
+  g_free (step->t_weights);
   g_free (step->patterns);
   g_free (step->edge);
   g_free (step->outside);

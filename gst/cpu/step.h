@@ -44,6 +44,8 @@ typedef struct {
   gsize words[3];               /* guint16: a gathered row, two rows to be scattered (or dropped) */
   gsize padded;                 /* real, sum_lanes: an input row with its borders */
   gsize plain;                  /* real, lanes: the same before weighing */
+  gsize frames;                 /* real, sum_lanes: the same of each frame of a sum, frame_samples apart */
+  gsize folded;                 /* real, sum_lanes: their sum */
   gsize alpha;                  /* real: alpha of another plane, and a row of it before the mean */
   gsize alpha_raw;
   gsize window;                 /* pointers: the rows of the ring in order */
@@ -83,6 +85,12 @@ struct _CpuStep {
    * window. Cut into the same pieces; NULL if there is none. */
   CpuStep *straight;
   ConvolvePass *own_pass;       /* a twin's */
+
+  /* Frames that the first level sums over: when rows are loaded, by these weights, or where there are none by the only
+   * term, which is deep. */
+  guint n_frames;
+  void *t_weights;
+  gsize frame_samples;          /* from a frame's row to that of the next */
 
   guint left, right, above, below;
   guint n_terms;
@@ -126,6 +134,8 @@ gchar *convolve_cpu_step_describe (const CpuStep * step);
 /* step-weights.c: the terms' weights, multiplied by gain, in their order of use. */
 void convolve_cpu_step_init_terms (CpuStep * step, gdouble gain);
 void convolve_cpu_step_clear_terms (CpuStep * step);
+/* weights: n numbers as the step's kernels want them. */
+void *convolve_cpu_step_weights (const CpuStep * step, const gdouble * weights, gsize n);
 /* step-fixed.c: whether 16-bit fixed point is exact enough for the step; if so, sets its kernels, the sink's numbers
  * and *x and *y, or *matrix, to the only term's weights as integers (gain included). */
 gboolean convolve_cpu_step_try_fixed (CpuStep * step, gdouble gain, ConvolveMatrix ** matrix, ConvolveMatrix ** x,

@@ -4,6 +4,7 @@
  * from the seed and N, so that a failure can be run again alone. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compare.h"
 #include "draw.h"
@@ -18,7 +19,7 @@ static struct
   gchar *families_are;
   gint64 only;
   gint repeat, max_failures;
-  gboolean verbose, regions;
+  gboolean verbose, regions, time;
 } options = {.only = -1,.repeat = 1,.max_failures = 5 };
 
 /* *INDENT-OFF* */
@@ -47,6 +48,8 @@ static const GOptionEntry entries[] = {
       "only check that these (parted by commas) are all families", "LIST"},
   {"regions", 0, 0, G_OPTION_ARG_NONE, &options.regions,
       "regions in every case, not in some", NULL},
+  {"time", 0, 0, G_OPTION_ARG_NONE, &options.time,
+      "across frames in every case, not in some", NULL},
   {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
       "print each case", NULL},
   {NULL}
@@ -117,6 +120,7 @@ typedef struct
   gboolean has_regions, outside;
   RefRect rects[MAX_REGIONS];
   guint n_rects;
+  guint n_frames, own;          /* of the stream */
 } Case;
 
 #define N_DEVICES 2
@@ -175,6 +179,8 @@ print_case (const Case * c, guint64 seed)
       c->spoil ? " spoiled" : "", alphas[c->alpha], options.backend, seed,
       c->number, options.size ? " --size " : "",
       options.size ? options.size : "");
+  if (c->n_frames > 1)
+    g_print ("  frame %u of %u\n", c->own, c->n_frames);
   if (c->has_regions)
     g_print ("  %s %u regions:", c->outside ? "outside" : "inside", c->n_rects);
   for (guint i = 0; c->has_regions && i < MIN (c->n_rects, 8); i++)
@@ -198,8 +204,10 @@ mask_reference (const Case * c, const RandomFrame * in, Reference * reference)
 static gboolean
 run_case (const Case * c, guint64 seed, Random * random)
 {
-  RandomFrame *in = random_frame_new (&c->info, random, FALSE);
   RandomFrame *out = random_frame_new (&c->info, random, FALSE);
+  RandomFrame *in[DRAW_MAX_FRAMES];
+  RunnerStream stream = { in, c->n_frames, c->own };
+  RefFrame frames[DRAW_MAX_FRAMES];
   g_autoptr (GError) error = NULL;
   g_autofree gchar *fault = NULL;
   RunnerRegions where = { c->n_rects, c->rects, c->outside };
@@ -207,17 +215,22 @@ run_case (const Case * c, guint64 seed, Random * random)
 
   if (options.verbose)
     print_case (c, seed);
-  fill_frame (c, in, random);
-  random_frame_seal (in);
-  ok = runner_filter (devices[c->device], &c->info, &c->settings, c->fields,
-      c->has_regions ? &where : NULL, in, out, &error);
+  for (guint i = 0; i < c->n_frames; i++) {
+    in[i] = random_frame_new (&c->info, random, FALSE);
+    fill_frame (c, in[i], random);
+    random_frame_seal (in[i]);
+    memcpy (frames[i].data, in[i]->frame.data, sizeof (frames[i].data));
+    memcpy (frames[i].stride, in[i]->frame.stride, sizeof (frames[i].stride));
+  }
+  ok = runner_filter_stream (devices[c->device], &c->info, &c->settings,
+      c->fields, c->has_regions ? &where : NULL, &stream, out, &error);
   if (ok) {
-    Reference *reference = reference_new (&c->info, in->frame.data,
-        in->frame.stride, &c->settings, c->fields);
+    Reference *reference = reference_new_stream (&c->info, frames, c->n_frames,
+        c->own, &c->settings, c->fields);
 
     if (c->has_regions)
-      mask_reference (c, in, reference);
-    ok = compare_frames (reference, in, out, &fault);
+      mask_reference (c, in[c->own], reference);
+    ok = compare_frames (reference, in[c->own], out, &fault);
     reference_free (reference);
   } else {
     fault = g_strdup_printf ("  refused: %s\n", error->message);
@@ -226,12 +239,19 @@ run_case (const Case * c, guint64 seed, Random * random)
     print_case (c, seed);
     g_print ("%s", fault);
   }
-  random_frame_free (in);
+  for (guint i = 0; i < c->n_frames; i++)
+    random_frame_free (in[i]);
   random_frame_free (out);
   return ok;
 }
 
 /* ---- the walk ---- */
+
+static gboolean
+has_time (void)
+{
+  return devices[0]->backend->history_new != NULL;
+}
 
 static void
 draw_case (Case * c, Random * random, const ConvolveFormat * format,
@@ -258,6 +278,9 @@ draw_case (Case * c, Random * random, const ConvolveFormat * format,
   c->alpha = draw_alpha (random, &c->info, options.size == NULL, &c->settings);
   c->has_regions = random_one_in (random, 4) || options.regions;
   c->outside = random_one_in (random, 3);
+  c->n_frames = 1;
+  if (options.time || (random_one_in (random, 6) && has_time ()))
+    draw_time (random, &c->settings, &c->n_frames, &c->own);
   c->n_rects = draw_regions (random, c->info.width, c->info.height, c->rects,
       MAX_REGIONS);
 }

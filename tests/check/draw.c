@@ -100,7 +100,7 @@ static gboolean
 sum_is_small (const ConvolveMatrix * m)
 {
   return m != NULL && fabs (convolve_matrix_sum (m))
-      < 0.1 * convolve_matrix_l1 (m);
+      <= 0.1 * convolve_matrix_l1 (m);
 }
 
 static void
@@ -235,6 +235,52 @@ draw_settings (Random * random, gint width, gint height, ConvolveSettings * s)
     draw_stencil (random, s);
     s->method = CONVOLVE_METHOD_AUTO;
   }
+}
+
+/* ---- time ---- */
+
+/* Several small matrices, some of them products. */
+static ConvolveMatrix *
+draw_deep (Random * random)
+{
+  guint width = 1 + random_below (random, 4), height = 1 + random_below (random,
+      4), depth = 2 + random_below (random, 4), n = width * height;
+  g_autofree gdouble *w = g_new0 (gdouble, n * depth);
+  gboolean product = random_one_in (random, 3);
+  gboolean positive = random_one_in (random, 2);
+
+  for (guint t = 0; t < depth; t++) {
+    gdouble factor = draw_weight (random);
+
+    for (guint i = 0; i < n; i++) {
+      w[t * n + i] = product && t > 0 ? w[i] * factor : draw_weight (random);
+      if (positive)
+        w[t * n + i] = fabs (w[t * n + i]);
+    }
+  }
+  return convolve_matrix_new_deep (width, height, depth, w, NULL);
+}
+
+void
+draw_time (Random * random, ConvolveSettings * s, guint * n, guint * own)
+{
+  *n = 1 + random_below (random, DRAW_MAX_FRAMES);
+  *own = random_below (random, *n);
+  s->temporal_mode = random_below (random, 2);
+  if (s->filter == CONVOLVE_FILTER_CUSTOM && random_one_in (random, 2)) {
+    convolve_settings_clear (s);
+    s->kernel = draw_deep (random);
+    s->normalize &= !sum_is_small (s->kernel);
+    s->method = random_below (random, 2);
+    s->iterations = 1;
+    return;
+  }
+  s->kernel_t = draw_matrix (random, 1 + random_below (random, 7), 1);
+  if (sum_is_small (s->kernel_t))
+    s->normalize = FALSE;
+  /* Iterations want a sum of 1. */
+  if (!s->normalize || fabs (convolve_matrix_sum (s->kernel_t)) < 1e-3)
+    s->iterations = 1;
 }
 
 /* ---- alpha ---- */

@@ -26,6 +26,12 @@ void draw_alpha_samples (Random * random, DrawnAlpha alpha, RandomFrame * frame)
 /* All of settings but filter and border, which are kept. Weights are sized for a picture of that size. */
 void draw_settings (Random * random, gint width, gint height, ConvolveSettings * settings);
 
+/* The most frames of a stream that is drawn. */
+#define DRAW_MAX_FRAMES 6
+
+/* To be called after draw_settings: a filter across frames, and a stream of n frames for it, of which own is seen. */
+void draw_time (Random * random, ConvolveSettings * settings, guint * n, guint * own);
+
 /* Fills rects with up to most regions of a picture of that size: they overlap, leave the picture, or are empty. */
 guint draw_regions (Random * random, gint width, gint height, RefRect * rects, guint most);
 

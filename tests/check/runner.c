@@ -44,14 +44,41 @@ runner_open (const gchar * name, guint n_threads, guint bands,
   return TEST_USAGE;
 }
 
+/* Each frame goes to a slot of its own, and what lies outside the stream is its
+ * first or last one. */
+static gboolean
+process_window (ConvolveProgram * program, const RunnerStream * stream,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
+{
+  const ConvolvePlan *plan = program->plan;
+  guint slots[CONVOLVE_MATRIX_MAX_DEPTH];
+  ConvolveHistory *history =
+      convolve_history_new (program->device, &plan->info, error);
+  ConvolveWindow window = { history, plan->before + 1 + plan->after, slots };
+  gboolean ok = history != NULL;
+
+  for (guint i = stream->n; i > 0 && ok; i--)
+    ok = convolve_history_store (history, i - 1, &stream->frame[i - 1]->frame,
+        error);
+  for (guint i = 0; i < window.n; i++)
+    slots[i] = CLAMP ((gint) (stream->own + i) - (gint) plan->before, 0,
+        (gint) stream->n - 1);
+  ok = ok && convolve_program_process_window (program, &window, out, regions,
+      job, error) && convolve_device_wait (program->device, *job, error);
+  if (history != NULL)
+    convolve_history_free (history);
+  return ok;
+}
+
 gboolean
-runner_filter (ConvolveDevice * device, const GstVideoInfo * info,
+runner_filter_stream (ConvolveDevice * device, const GstVideoInfo * info,
     const ConvolveSettings * settings, gboolean fields,
-    const RunnerRegions * where, const RandomFrame * in,
+    const RunnerRegions * where, const RunnerStream * stream,
     const RandomFrame * out, GError ** error)
 {
   g_autoptr (GArray) rects = g_array_new (FALSE, FALSE, sizeof (ConvolveRect));
-  ConvolveRegions regions;
+  ConvolveRegions regions, *part = NULL;
   g_autoptr (ConvolvePlan) plan =
       convolve_plan_new (info, settings, fields, error);
   ConvolveProgram *program;
@@ -70,9 +97,26 @@ runner_filter (ConvolveDevice * device, const GstVideoInfo * info,
     convolve_plan_fit_rects (plan, rects, where->outside);
   regions = (ConvolveRegions) {
   rects->len, (const ConvolveRect *) rects->data};
-  done = convolve_program_process_regions (program, &in->frame, &out->frame,
-      where != NULL ? &regions : NULL, &job, error)
-      && convolve_device_wait (device, job, error);
+  part = where != NULL ? &regions : NULL;
+  if (plan->windowed || stream->n > 1)
+    done = process_window (program, stream, &out->frame, part, &job, error);
+  else
+    done = convolve_program_process_regions (program, &stream->frame[0]->frame,
+        &out->frame, part, &job, error)
+        && convolve_device_wait (device, job, error);
   convolve_program_free (program);
   return done;
+}
+
+gboolean
+runner_filter (ConvolveDevice * device, const GstVideoInfo * info,
+    const ConvolveSettings * settings, gboolean fields,
+    const RunnerRegions * where, const RandomFrame * in,
+    const RandomFrame * out, GError ** error)
+{
+  RandomFrame *frame = (RandomFrame *) in;
+  RunnerStream stream = { &frame, 1, 0 };
+
+  return runner_filter_stream (device, info, settings, fields, where, &stream,
+      out, error);
 }

@@ -17,6 +17,15 @@ typedef struct {
 
 /* TEST_PASSED with *device set, TEST_SKIPPED with the reason printed where the backend cannot run on this machine. */
 int runner_open (const gchar * backend, guint n_threads, guint bands, ConvolveDevice ** device);
+typedef struct {
+  RandomFrame *const *frame;
+  guint n, own;                 /* the one to be filtered */
+} RunnerStream;
+
+/* The same across the frames of a stream. */
+gboolean runner_filter_stream (ConvolveDevice * device, const GstVideoInfo * info, const ConvolveSettings * settings,
+    gboolean fields, const RunnerRegions * where, const RunnerStream * stream, const RandomFrame * out,
+    GError ** error);
 /* where: NULL is the whole frame. */
 gboolean runner_filter (ConvolveDevice * device, const GstVideoInfo * info, const ConvolveSettings * settings,
     gboolean fields, const RunnerRegions * where, const RandomFrame * in, const RandomFrame * out, GError ** error);

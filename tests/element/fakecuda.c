@@ -6,7 +6,8 @@
  *   FAKE_CUDA_FAIL=probe      there is no device
  *   FAKE_CUDA_FAIL=process:N  the N-th frame cannot be started, nor any later
  *   FAKE_CUDA_FAIL=wait:N     the N-th frame fails when it is waited for, and
- *                             any after it */
+ *                             any after it
+ *   FAKE_CUDA_FAIL=store:N    the N-th frame cannot be kept, nor any later */
 #include "core/backend.h"
 
 #include <stdlib.h>
@@ -24,6 +25,9 @@ typedef struct
     ConvolveFrame in, out;
     gboolean has_regions;
     GArray *rects;              /* a copy: the caller's need not stay */
+    ConvolveHistory *history;   /* the CPU's, of a job on a window */
+    guint n, slot[CONVOLVE_MATRIX_MAX_DEPTH];
+    gboolean ran;
   } job[8];
 } FakeDevice;
 
@@ -32,6 +36,12 @@ typedef struct
   ConvolveProgram program;
   ConvolveProgram *cpu;
 } FakeProgram;
+
+typedef struct
+{
+  ConvolveHistory history;
+  ConvolveHistory *cpu;
+} FakeHistory;
 
 /* The frame from which on calls of that kind fail, or 0. */
 static guint64
@@ -106,17 +116,29 @@ static gboolean
 fake_run (FakeDevice * fake, guint i, GError ** error)
 {
   const GArray *rects = fake->job[i].rects;
-  ConvolveRegions regions = { rects->len, (const ConvolveRect *) rects->data };
+  ConvolveProgram *program = ((FakeProgram *) fake->job[i].program)->cpu;
+  ConvolveWindow window = { fake->job[i].history, fake->job[i].n,
+    fake->job[i].slot
+  };
+  ConvolveRegions all = { rects->len, (const ConvolveRect *) rects->data };
+  ConvolveRegions *regions = fake->job[i].has_regions ? &all : NULL;
   guint64 job;
 
-  return convolve_program_process_regions (((FakeProgram *)
-          fake->job[i].program)->cpu, &fake->job[i].in, &fake->job[i].out,
-      fake->job[i].has_regions ? &regions : NULL, &job, error)
+  if (fake->job[i].ran)
+    return TRUE;
+  fake->job[i].ran = TRUE;
+  if (window.history != NULL)
+    return convolve_program_process_window (program, &window,
+        &fake->job[i].out, regions, &job, error)
+        && convolve_device_wait (fake->cpu, job, error);
+  return convolve_program_process_regions (program, &fake->job[i].in,
+      &fake->job[i].out, regions, &job, error)
       && convolve_device_wait (fake->cpu, job, error);
 }
 
+/* in NULL: the frames are set already. */
 static gboolean
-fake_process (ConvolveProgram * program, const ConvolveFrame * in,
+fake_start (ConvolveProgram * program, const ConvolveFrame * in,
     const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
     GError ** error)
 {
@@ -129,11 +151,78 @@ fake_process (ConvolveProgram * program, const ConvolveFrame * in,
   if (from != 0 && fake->n_started + 1 >= from)
     return fail (error, CONVOLVE_ERROR_LOST, "the fake device is lost");
   fake->job[fake->n_started % 8].program = program;
-  fake->job[fake->n_started % 8].in = *in;
+  if (in != NULL) {
+    fake->job[fake->n_started % 8].in = *in;
+    fake->job[fake->n_started % 8].history = NULL;
+  }
+  fake->job[fake->n_started % 8].ran = FALSE;
   fake->job[fake->n_started % 8].out = *out;
   fake_keep_regions (fake, fake->n_started % 8, regions);
   *job = ++fake->n_started;
   return TRUE;
+}
+
+static gboolean
+fake_process (ConvolveProgram * program, const ConvolveFrame * in,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
+{
+  return fake_start (program, in, out, regions, job, error);
+}
+
+static gboolean
+fake_process_window (ConvolveProgram * program, const ConvolveWindow * window,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
+{
+  FakeDevice *fake = (FakeDevice *) program->device;
+  guint i = fake->n_started % 8;
+
+  fake->job[i].history = ((FakeHistory *) window->history)->cpu;
+  fake->job[i].n = window->n;
+  memcpy (fake->job[i].slot, window->slot, window->n * sizeof (guint));
+  return fake_start (program, NULL, out, regions, job, error);
+}
+
+static ConvolveHistory *
+fake_history_new (ConvolveDevice * device, const GstVideoInfo * info,
+    GError ** error)
+{
+  FakeHistory *fake = g_new0 (FakeHistory, 1);
+
+  fake->cpu = convolve_history_new (((FakeDevice *) device)->cpu, info, error);
+  return &fake->history;
+}
+
+/* Jobs that look at the slot see what it held. */
+static gboolean
+fake_history_store (ConvolveHistory * history, guint slot,
+    const ConvolveFrame * in, GError ** error)
+{
+  FakeDevice *fake = (FakeDevice *) history->device;
+  guint64 from = fails_from ("store:");
+  static guint64 n_stored;
+
+  if (from != 0 && ++n_stored >= from)
+    return fail (error, CONVOLVE_ERROR_LOST, "the fake device is lost");
+  for (guint64 k = fake->n_done; k < fake->n_started; k++) {
+    gboolean looks = FALSE;
+
+    for (guint n = 0; n < fake->job[k % 8].n; n++)
+      looks |= fake->job[k % 8].history != NULL
+          && fake->job[k % 8].slot[n] == slot;
+    if (looks && !fake_run (fake, k % 8, error))
+      return FALSE;
+  }
+  return convolve_history_store (((FakeHistory *) history)->cpu, slot, in,
+      error);
+}
+
+static void
+fake_history_free (ConvolveHistory * history)
+{
+  convolve_history_free (((FakeHistory *) history)->cpu);
+  g_free (history);
 }
 
 static gboolean
@@ -237,6 +326,10 @@ convolve_backend_cuda (void)
     .device_name = fake_device_name,
     .host_alloc = fake_host_alloc,
     .host_free = fake_host_free,
+    .history_new = fake_history_new,
+    .history_store = fake_history_store,
+    .history_free = fake_history_free,
+    .process_window = fake_process_window,
     .cancel = fake_cancel,
   };
 

@@ -410,7 +410,7 @@ GST_START_TEST (test_output_padding_is_not_written)
 
 GST_END_TEST;
 
-/* A pool of one buffer, too small a size, none at all: the element's own. */
+/* Too small a size, no pool at all: the element's own. */
 GST_START_TEST (test_unsuitable_downstream_pool)
 {
   Downstream no_pool = { TRUE, NULL, 16, 0 };
@@ -435,6 +435,39 @@ GST_START_TEST (test_unsuitable_downstream_pool)
 
 GST_END_TEST;
 
+/* A pool that was large enough for the frames in flight of before. */
+GST_START_TEST (test_pool_of_fewer_than_in_flight)
+{
+  Downstream downstream = { TRUE, padded_pool (2), 32, 2 };
+  GstHarness *h = harness_with (&downstream, GREY_CAPS);
+  GstElement *element = gst_harness_find_element (h, "videoconvolve");
+  const guint n = 12;
+
+  for (guint i = 0; i < n; i++) {
+    if (i == 2)
+      g_object_set (element, "frames-in-flight", 5, NULL);
+    fail_unless_equals_int (gst_harness_push (h, filled_buffer (32, i, i)),
+        GST_FLOW_OK);
+  }
+  gst_harness_push_event (h, gst_event_new_eos ());
+  for (guint i = 0; i < n; i++) {
+    GstBuffer *buffer = gst_harness_try_pull (h);
+    guint8 byte;
+
+    fail_unless (buffer != NULL);
+    fail_unless_equals_int (gst_buffer_extract (buffer,
+            gst_buffer_get_video_meta (buffer) ?
+            gst_buffer_get_video_meta (buffer)->offset[0] : 0, &byte, 1), 1);
+    fail_unless_equals_int (byte, i);
+    gst_buffer_unref (buffer);
+  }
+  gst_object_unref (element);
+  gst_harness_teardown (h);
+  gst_object_unref (downstream.pool);
+}
+
+GST_END_TEST;
+
 static Suite *
 memory_suite (void)
 {
@@ -454,6 +487,7 @@ memory_suite (void)
   tcase_add_test (tc, test_downstream_pool);
   tcase_add_test (tc, test_output_padding_is_not_written);
   tcase_add_test (tc, test_unsuitable_downstream_pool);
+  tcase_add_test (tc, test_pool_of_fewer_than_in_flight);
   return s;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pictures.h"
 
+#include <string.h>
+
 #include "../lib/testmain.h"
 
 void
@@ -99,10 +101,29 @@ void
 assert_picture (Pictures * pictures, const RandomFrame * in, GstBuffer * out,
     const ConvolveSettings * settings, gboolean fields, guint8 * mask)
 {
+  RandomFrame *frame = (RandomFrame *) in;
+
+  assert_stream_picture (pictures, &frame, 1, 0, out, settings, fields, mask);
+}
+
+void
+assert_stream_picture (Pictures * pictures, RandomFrame * const *stream,
+    guint n, guint own, GstBuffer * out, const ConvolveSettings * settings,
+    gboolean fields, guint8 * mask)
+{
   RandomFrame *frame = picture_from_buffer (pictures, out);
-  Reference *reference = reference_new (&pictures->picture, in->frame.data,
-      in->frame.stride, settings, fields);
+  const RandomFrame *in = stream[own];
+  g_autofree RefFrame *frames = g_new0 (RefFrame, n);
+  Reference *reference;
   gchar *fault;
+
+  for (guint i = 0; i < n; i++) {
+    memcpy (frames[i].data, stream[i]->frame.data, sizeof (frames[i].data));
+    memcpy (frames[i].stride, stream[i]->frame.stride,
+        sizeof (frames[i].stride));
+  }
+  reference = reference_new_stream (&pictures->picture, frames, n, own,
+      settings, fields);
 
   if (mask != NULL)
     reference_apply_mask (reference, mask, &pictures->picture, in->frame.data,

@@ -24,5 +24,9 @@ RandomFrame *picture_from_buffer (Pictures * pictures, GstBuffer * buffer);
 void assert_picture (Pictures * pictures, const RandomFrame * in, GstBuffer * out, const ConvolveSettings * settings,
     gboolean fields, guint8 * mask);
 
+/* The same of a stream of n frames: out is what becomes of frame own. */
+void assert_stream_picture (Pictures * pictures, RandomFrame * const *stream, guint n, guint own, GstBuffer * out,
+    const ConvolveSettings * settings, gboolean fields, guint8 * mask);
+
 /* Filters a few random pictures of caps with launch's element and compares each. */
 void check_launch (const gchar * launch, const gchar * caps, const ConvolveSettings * settings, gboolean fields);

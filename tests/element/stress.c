@@ -135,6 +135,43 @@ GST_START_TEST (test_states_while_streaming)
 
 GST_END_TEST;
 
+static GstPadProbeReturn
+ask_again (GstPad * pad, GstPadProbeInfo * info, gpointer data)
+{
+  gst_pad_mark_reconfigure (pad);
+  return GST_PAD_PROBE_OK;
+}
+
+/* A source that asks for a pool before each frame does so while the element
+ * stops, too: no flushing pad refuses a query. */
+GST_START_TEST (test_queries_while_stopping)
+{
+  const gchar *more = g_getenv ("ELEMENT_TEST_PROPERTIES");
+  gchar *line = g_strdup_printf ("videotestsrc name=src ! video/x-raw,"
+      "format=GRAY8,width=16,height=16,framerate=25/1 ! videoconvolve %s "
+      "filter=box frames-in-flight=3 ! fakesink sync=false", more ? more : "");
+  GstElement *pipeline = gst_parse_launch (line, NULL);
+  GstElement *source = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  GstPad *pad = gst_element_get_static_pad (source, "src");
+  gint64 end = g_get_monotonic_time () + 3 * STRESS_SECONDS * G_USEC_PER_SEC;
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, ask_again, NULL, NULL);
+  for (guint i = 0; g_get_monotonic_time () < end; i++) {
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL,
+            20 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+    g_usleep (i % 10 * 100);
+    gst_element_set_state (pipeline, GST_STATE_READY);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pad);
+  gst_object_unref (source);
+  gst_object_unref (pipeline);
+  g_free (line);
+}
+
+GST_END_TEST;
+
 /* Flushing seeks, forwards and backwards, while frames are in flight. */
 GST_START_TEST (test_seeks)
 {
@@ -179,6 +216,7 @@ stress_suite (void)
   tcase_add_test (tc, test_starts_with_frames);
   tcase_add_test (tc, test_properties_from_threads);
   tcase_add_test (tc, test_states_while_streaming);
+  tcase_add_test (tc, test_queries_while_stopping);
   tcase_add_test (tc, test_seeks);
   return s;
 }

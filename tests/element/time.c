@@ -187,6 +187,20 @@ GST_START_TEST (test_latency_with_no_rate)
 
 GST_END_TEST;
 
+/* Alternating fields come at twice the rate that the caps give of frames. */
+GST_START_TEST (test_latency_of_fields)
+{
+  GstHarness *h = element_harness ("videoconvolve filter=box "
+      "frames-in-flight=5", "video/x-raw(format:Interlaced),format=GRAY8,"
+      "width=8,height=4,framerate=25/1,interlace-mode=alternate");
+
+  gst_harness_set_upstream_latency (h, 20 * GST_MSECOND);
+  fail_unless_equals_uint64 (gst_harness_query_latency (h), 100 * GST_MSECOND);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* ---- seeks ---- */
 
 static void
@@ -372,6 +386,7 @@ time_suite (void)
   tcase_add_test (tc, test_latency);
   tcase_add_test (tc, test_latency_changes);
   tcase_add_test (tc, test_latency_with_no_rate);
+  tcase_add_test (tc, test_latency_of_fields);
   tcase_add_test (tc, test_segment_seeks);
   tcase_add_test (tc, test_backwards);
   tcase_add_test (tc, test_trick_modes);

@@ -142,9 +142,21 @@ GST_START_TEST (test_kernel_refused)
     {"kernel", "<<1,2>,<3,(double)inf>>", "row 2, column 2"},
     {"kernel", "<<(double)nan,2>>", "row 1, column 1"},
     {"kernel", "<<1,1000001>>", "row 1, column 2"},
+    {"kernel", "<<<1>,<2>>,<<3>>>", "matrix 2: 1 row where the first one has "
+          "2"},
+    {"kernel", "<<<1,2>>,<<3>>>", "matrix 2: row 1 has 1 column where"},
+    {"kernel", "<<<1>,<2>>,3>", "matrix 2: not an array of rows"},
+    {"kernel", "<<<1>,<2>>,<3,4>>", "matrix 2: row 1 is not an array"},
+    {"kernel", "<<<1>,<2>>,<>>", "matrix 2: the array of rows is empty"},
+    {"kernel", "<<<1>>,<<2000000>>>",
+        "matrix 2: the weight in row 1, column 1"},
     {"kernel-x", "<>", "kernel-x keeps its value"},
     {"kernel-x", "<1,x>", "column 2 is not a number"},
     {"kernel-y", "<<1>>", "not a number"},
+    {"kernel-t", "<1,x>", "kernel-t keeps its value: row 1, column 2 is not a "
+          "number"},
+    {"kernel-t", "<1,(double)inf>", "not a finite number"},
+    {"kernel-t", "<<1>>", "not a number"},
     {"kernel-location", "/nonexistent/kernel.txt", "/nonexistent/kernel.txt"},
     {"kernel-location", "/dev/zero", "regular file"},
   };
@@ -169,6 +181,68 @@ GST_START_TEST (test_kernel_refused)
       assert_value (h->element, "kernel",
           "< (array)< (double)7, (double)8 > >");
   }
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+/* Whatever an application puts in the array; the text names it and is short. */
+GST_START_TEST (test_strange_values_refused)
+{
+  static const gchar *const names[] = { "kernel-x", "rois" };
+  GType types[] = { GST_TYPE_STRUCTURE, GST_TYPE_CAPS, GST_TYPE_LIST,
+    GST_TYPE_FRACTION_RANGE, G_TYPE_POINTER, G_TYPE_OBJECT, G_TYPE_STRING
+  };
+  GstHarness *h = gst_harness_new ("videoconvolve");
+  GstBus *bus = bus_of (h);
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    for (guint k = 0; k < G_N_ELEMENTS (names); k++) {
+      GValue row = G_VALUE_INIT, rows = G_VALUE_INIT;
+
+      g_value_init (&row, GST_TYPE_ARRAY);
+      g_value_init (&rows, GST_TYPE_ARRAY);
+      for (guint n = 0; n < 4; n++) {
+        GValue value = G_VALUE_INIT;
+
+        g_value_init (&value, types[i]);
+        gst_value_array_append_and_take_value (&row, &value);
+      }
+      gst_value_array_append_value (&rows, &row);
+      g_object_set_property (G_OBJECT (h->element), names[k],
+          k == 0 ? &row : &rows);
+      assert_refused (bus, types[i] == G_TYPE_STRING ? "NULL" :
+          g_type_name (types[i]));
+      g_value_unset (&row);
+      g_value_unset (&rows);
+    }
+  }
+  bus_done (h, bus);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_long_text_refused)
+{
+  GstHarness *h = gst_harness_new ("videoconvolve");
+  GstBus *bus = bus_of (h);
+  gchar *word = g_strnfill (5000, 'x');
+  gchar *text = g_strdup_printf ("<1,%s>", word);
+  GstMessage *message;
+  GError *error;
+
+  set (h->element, "kernel-x", text);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  fail_unless (message != NULL);
+  gst_message_parse_warning (message, &error, NULL);
+  fail_unless (strstr (error->message, "xx...") != NULL);
+  fail_unless (strlen (error->message) < 200);
+  g_error_free (error);
+  gst_message_unref (message);
+  g_free (text);
+  g_free (word);
   bus_done (h, bus);
   gst_harness_teardown (h);
 }
@@ -322,7 +396,8 @@ GST_START_TEST (test_every_property)
     {"cuda-device-id", "3", FALSE}, {"frames-in-flight", "5", FALSE},
     {"bands", "7", FALSE}, {"n-threads", "2", FALSE}, {"kernel", NULL, FALSE},
     {"kernel-x", NULL, FALSE}, {"kernel-y", NULL, FALSE},
-    {"kernel-location", NULL, FALSE},
+    {"kernel-location", NULL, FALSE}, {"kernel-t", NULL, FALSE},
+    {"temporal-mode", "causal", FALSE},
   };
   GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
   GObjectClass *klass = G_OBJECT_GET_CLASS (element);
@@ -351,6 +426,51 @@ GST_START_TEST (test_every_property)
       assert_value (element, cases[i].name, cases[i].text);
     }
   }
+  gst_object_unref (element);
+}
+
+GST_END_TEST;
+
+/* ---- frames ---- */
+
+/* A kernel of several frames and weights of frames exclude each other, and
+ * weights of frames go with any filter. */
+GST_START_TEST (test_frames)
+{
+  GstElement *element = gst_element_factory_make ("videoconvolve", NULL);
+  GString *many = g_string_new ("<1");
+  GstBus *bus = gst_bus_new ();
+
+  gst_element_set_bus (element, bus);
+  set (element, "kernel-t", "<1,2,1>");
+  assert_value (element, "filter", "gaussian");
+  assert_value (element, "kernel-t", "< (double)1, (double)2, (double)1 >");
+  set (element, "kernel", "<<7,8>>");
+  assert_value (element, "kernel-t", "< (double)1, (double)2, (double)1 >");
+  set (element, "kernel", "<<<1,2>>,<<3,4>>>");
+  assert_value (element, "kernel", "< (array)< (array)< (double)1, (double)2 > "
+      ">, (array)< (array)< (double)3, (double)4 > > >");
+  assert_value (element, "kernel-t", "<  >");
+  set (element, "kernel-t", "<5,6>");
+  assert_value (element, "kernel", "<  >");
+  assert_value (element, "kernel-t", "< (double)5, (double)6 >");
+  set (element, "kernel-t", "<>");
+  assert_value (element, "kernel-t", "<  >");
+  assert_no_message (bus, GST_MESSAGE_WARNING);
+
+  for (guint i = 1; i < 130; i++)
+    g_string_append (many, ",1");
+  g_string_append_c (many, '>');
+  set (element, "kernel-t", many->str);
+  assert_refused (bus, "130 frames are too many: at most 129");
+  g_string_truncate (many, many->len - 3);
+  g_string_append_c (many, '>');
+  set (element, "kernel-t", many->str);
+  assert_no_message (bus, GST_MESSAGE_WARNING);
+  g_string_free (many, TRUE);
+  gst_element_set_bus (element, NULL);
+  gst_bus_set_flushing (bus, TRUE);
+  gst_object_unref (bus);
   gst_object_unref (element);
 }
 
@@ -426,14 +546,17 @@ GST_START_TEST (test_presets)
   gchar **names = gst_preset_get_preset_names (preset);
   guint n = g_strv_length (names);
 
-  fail_unless (n >= 13, "only %u presets", n);
+  fail_unless (n >= 16, "only %u presets", n);
   for (guint i = 0; i < n; i++) {
     gchar *comment = NULL;
 
     fail_unless (gst_preset_get_meta (preset, names[i], "comment", &comment));
     g_free (comment);
     fail_unless (gst_preset_load_preset (preset, names[i]), "%s", names[i]);
-    gst_buffer_unref (filter_one (h, filled_buffer (32, 9, i)));
+    fail_unless_equals_int (gst_harness_push (h, filled_buffer (32, 9, i)),
+        GST_FLOW_OK);
+    gst_harness_push_event (h, gst_event_new_gap (0, 1));
+    gst_buffer_unref (gst_harness_pull (h));
     assert_no_message (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
   }
   fail_unless (gst_preset_load_preset (preset, "Pencil edges"));
@@ -441,7 +564,11 @@ GST_START_TEST (test_presets)
   fail_unless (gst_preset_load_preset (preset, "Fine detail off"));
   assert_value (h->element, "levels", "2");
   assert_value (h->element, "detail-gains", "< (double)0.25, (double)0.5 >");
+  fail_unless (gst_preset_load_preset (preset, "Frame difference"));
+  assert_value (h->element, "kernel-t", "< (double)-1, (double)1 >");
+  assert_filled (filter_one (h, filled_buffer (32, 9, n + 1)), 128);
   fail_unless (gst_preset_load_preset (preset, "Strong blur"));
+  assert_value (h->element, "kernel-t", "<  >");
   assert_value (h->element, "filter", "gaussian");
   assert_value (h->element, "sigma", "12");
   assert_value (h->element, "scale", "1");
@@ -606,6 +733,8 @@ values_suite (void)
   tcase_add_test (tc, test_kernel_forms);
   tcase_add_test (tc, test_kernels_replace_each_other);
   tcase_add_test (tc, test_kernel_refused);
+  tcase_add_test (tc, test_strange_values_refused);
+  tcase_add_test (tc, test_long_text_refused);
   tcase_add_test (tc, test_kernel_sizes);
   tcase_add_test (tc, test_kernel_location);
   tcase_add_test (tc, test_refused_before_start);
@@ -613,6 +742,7 @@ values_suite (void)
   tcase_add_test (tc, test_every_property);
   tcase_add_test (tc, test_plan_error);
   tcase_add_test (tc, test_backend_cannot_be_had);
+  tcase_add_test (tc, test_frames);
   tcase_add_test (tc, test_presets);
   tcase_add_test (tc, test_order_of_properties);
   tcase_add_test (tc, test_preset_replaces_weights);

@@ -535,9 +535,11 @@ print_stats (Player * player)
   g_object_get (player->filter, "stats", &stats, NULL);
   gst_structure_get_uint64 (stats, "frames", &frames);
   gst_structure_get_uint64 (stats, "kernel", &kernel);
-  g_print ("%" G_GUINT64_FORMAT " frames filtered on %s, %.2f ms each\n",
-      frames, gst_structure_get_string (stats, "device"),
-      frames > 0 ? kernel / 1e6 / frames : 0.0);
+  /* After an error at the start there may not even be a device. */
+  if (frames > 0)
+    g_print ("%" G_GUINT64_FORMAT " frames filtered on %s, %.2f ms each\n",
+        frames, gst_structure_get_string (stats, "device"),
+        kernel / 1e6 / frames);
   gst_structure_free (stats);
 }
 
@@ -554,6 +556,23 @@ run (Player * player)
   gst_element_set_state (player->pipeline, GST_STATE_NULL);
   g_source_remove (watch);
   gst_object_unref (bus);
+}
+
+/* What the parser of options lets pass. */
+static gboolean
+check_arguments (gint argc, char **argv, gint frames, const gchar * backend)
+{
+  static const gchar *const backends[] = { "auto", "cuda", "cpu", NULL };
+
+  if (argc > 1)
+    g_printerr ("Unknown argument %s: files follow --input\n", argv[1]);
+  else if (frames < 0)
+    g_printerr ("--frames=%d is less than 0\n", frames);
+  else if (!g_strv_contains (backends, backend))
+    g_printerr ("--backend=%s is none of auto, cuda, cpu\n", backend);
+  else
+    return TRUE;
+  return FALSE;
 }
 
 int
@@ -585,9 +604,11 @@ main (int argc, char **argv)
     return 2;
   }
   g_option_context_free (context);
+  if (!check_arguments (argc, argv, frames, backend ? backend : "auto"))
+    return 2;
 
   player.script = g_array_new (FALSE, FALSE, sizeof (ScriptKey));
-  player.last_frame = MAX (frames, 0);
+  player.last_frame = frames;
   choose_filter (&player, 0);
   if (keys != NULL && !read_script (&player, keys))
     return 2;

@@ -216,7 +216,8 @@ class Player:
                 termios.tcsetattr(terminal, termios.TCSANOW, saved)
         stats = self.filter.get_property("stats")
         frames, kernel = stats.get_value("frames"), stats.get_value("kernel")
-        print(f"{frames} frames filtered on {stats.get_value('device')}, {kernel / 1e6 / max(frames, 1):.2f} ms each")
+        if frames:  # after an error at the start there may not even be a device
+            print(f"{frames} frames filtered on {stats.get_value('device')}, {kernel / 1e6 / frames:.2f} ms each")
         self.pipeline.set_state(Gst.State.NULL)
         return self.status
 
@@ -230,6 +231,8 @@ def main():
     parser.add_argument("-b", "--backend", choices=("auto", "cuda", "cpu"), default="auto")
     Gst.init(None)
     options = parser.parse_args()
+    if options.frames < 0:
+        parser.error(f"--frames={options.frames} is less than 0")
     if not Gst.ElementFactory.find("videoconvolve"):
         sys.exit("The element videoconvolve was not found. Name the folder of libgstconvolve.so in GST_PLUGIN_PATH.")
     try:

@@ -106,6 +106,9 @@ def check_script(command, folder, script):
 def check_refusals(command):
     for arguments, status, text in ((["--keys", "3:x", "--output", "none"], 2, "3:x"),
                                     (["--input", "/nonexistent.mkv", "--output", "none"], 1, "not found"),
+                                    (["--output", "none", "clip.mkv"], 2, "clip.mkv"),
+                                    (["--output", "none", "--frames=-5"], 2, "less than 0"),
+                                    (["--output", "none", "--backend", "gpu"], 2, "gpu"),
                                     (["--output", "window"], 1, "There is no display"),
                                     (["--output", "/nonexistent/out.y4m"], 1, "/nonexistent/out.y4m")):
         result = run(command, *arguments)

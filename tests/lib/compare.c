@@ -174,7 +174,7 @@ append_matrix (GString * text, const gchar * name, const ConvolveMatrix * m)
   if (m == NULL)
     return;
   g_string_append_printf (text, " %s=%ux%u<", name, m->width, m->height);
-  for (guint i = 0; i < m->width * m->height; i++)
+  for (guint i = 0; i < m->width * m->height * m->depth; i++)
     g_string_append_printf (text, "%s%g", i == 0 ? "" :
         i % m->width == 0 ? "/" : ",", m->weights[i]);
   g_string_append_c (text, '>');
@@ -204,5 +204,8 @@ describe_settings (const ConvolveSettings * s)
   append_matrix (text, "kernel-y", s->kernel_y);
   g_string_append_printf (text, " levels=%d", s->levels);
   append_matrix (text, "detail-gains", s->detail_gains);
+  append_matrix (text, "kernel-t", s->kernel_t);
+  if (s->temporal_mode == CONVOLVE_TEMPORAL_CAUSAL)
+    g_string_append (text, " causal");
   return g_string_free (text, FALSE);
 }

@@ -27,7 +27,8 @@ typedef struct
   const GstVideoInfo *info;
   const ConvolveSettings *settings;
   const SampleMap *map;
-  const RefFilter *filter;
+  const RefTime *time;
+  gboolean again;               /* an iteration after the first: of one frame */
   Border x, y;
   gdouble zero, nominal, middle, max, edge;
   gdouble bias, scale;
@@ -155,19 +156,82 @@ apply_term (const Work * work, const RefTerm * term, const Grid * in,
 }
 
 static Grid
-apply_terms (const Work * work, const Grid * in, gdouble edge)
+apply_terms (const Work * work, const RefFilter * filter, const Grid * in,
+    gdouble edge)
 {
-  Grid out = apply_term (work, &work->filter->term[0], in, edge);
+  Grid out = apply_term (work, &filter->term[0], in, edge);
 
-  if (work->filter->n_terms > 1) {
-    Grid second = apply_term (work, &work->filter->term[1], in, edge);
+  if (filter->n_terms > 1) {
+    Grid second = apply_term (work, &filter->term[1], in, edge);
 
     for (gsize i = 0; i < grid_size (in); i++)
-      out.v[i] = work->filter->combine == REF_MAGNITUDE ?
+      out.v[i] = filter->combine == REF_MAGNITUDE ?
           hypot (out.v[i], second.v[i]) : out.v[i] + second.v[i];
     g_free (second.v);
   }
   return out;
+}
+
+/* ---- frames ---- */
+
+static guint
+n_frames (const Work * work)
+{
+  return work->again ? 1 : work->time->n;
+}
+
+/* What is seen of the frames' sum where there are several but one matrix. */
+static Grid
+fold (const Work * work, const Grid * in)
+{
+  Grid out = grid_new (in->w, in->h);
+
+  for (guint t = 0; t < n_frames (work); t++)
+    for (gsize i = 0; i < grid_size (in); i++)
+      out.v[i] += (work->again ? 1 : work->time->w[t]) * in[t].v[i];
+  return out;
+}
+
+/* The filter over all frames. */
+static Grid
+apply_frames (const Work * work, const Grid * in, gdouble edge)
+{
+  const RefTime *time = work->time;
+  Grid out, part;
+
+  if (!time->deep) {
+    part = fold (work, in);
+    out = apply_terms (work, time->filter[0], &part, work->again ? edge :
+        edge * ref_time_sum (time));
+    g_free (part.v);
+    return out;
+  }
+  out = grid_new (in->w, in->h);
+  for (guint t = 0; t < time->n; t++) {
+    part = apply_terms (work, time->filter[t], &in[t], edge);
+    for (gsize i = 0; i < grid_size (in); i++)
+      out.v[i] += time->w[t] * part.v[i];
+    g_free (part.v);
+  }
+  return out;
+}
+
+static Grid *
+grids_new (guint n, gint w, gint h)
+{
+  Grid *grids = g_new (Grid, n);
+
+  for (guint t = 0; t < n; t++)
+    grids[t] = grid_new (w, h);
+  return grids;
+}
+
+static void
+grids_free (Grid * grids, guint n)
+{
+  for (guint t = 0; t < n; t++)
+    g_free (grids[t].v);
+  g_free (grids);
 }
 
 /* ---- one application of the filter ---- */
@@ -200,25 +264,26 @@ static Grid
 apply_weighted (Work * work, const Grid * in, gdouble edge, const Grid * a,
     gdouble a_edge, gboolean * doubtful)
 {
-  Grid product = grid_new (in->w, in->h), sum, divisor;
+  Grid *product = grids_new (n_frames (work), in->w, in->h), sum, divisor;
   gdouble largest = fabs (a_edge), tiny;
 
-  for (gsize i = 0; i < grid_size (in); i++) {
-    product.v[i] = a->v[i] * in->v[i];
-    largest = fmax (largest, fabs (a->v[i]));
+  for (guint t = 0; t < n_frames (work); t++) {
+    for (gsize i = 0; i < grid_size (in); i++) {
+      product[t].v[i] = a[t].v[i] * in[t].v[i];
+      largest = fmax (largest, fabs (a[t].v[i]));
+    }
   }
-  sum = apply_terms (work, &product, a_edge * edge);
-  divisor = apply_terms (work, a, a_edge);
-  tiny = work->filter->l1 * largest
-      * (work->filter->has_negative ? 1e-8 : 1e-13);
+  sum = apply_frames (work, product, a_edge * edge);
+  divisor = apply_frames (work, a, a_edge);
+  tiny = work->time->l1 * largest * (work->time->has_negative ? 1e-8 : 1e-13);
   for (gsize i = 0; i < grid_size (in); i++) {
     doubtful[i] = divisor.v[i] != 0 && fabs (divisor.v[i]) <= tiny;
-    if (work->filter->has_negative)
+    if (work->time->has_negative)
       doubtful[i] |= fabs (divisor.v[i]) <= tiny && tiny > 0;
     sum.v[i] = divisor.v[i] > 0 ?
-        work->filter->sum * sum.v[i] / divisor.v[i] : NAN;
+        work->time->sum * sum.v[i] / divisor.v[i] : NAN;
   }
-  g_free (product.v);
+  grids_free (product, n_frames (work));
   g_free (divisor.v);
   return sum;
 }
@@ -228,43 +293,52 @@ static Grid
 apply_stencil (const Work * work, const Grid * in, gdouble edge)
 {
   const ConvolveSettings *s = work->settings;
+  const RefFilter *filter = work->time->filter[0];
   Grid out = grid_new (in->w, in->h);
   gdouble threshold = s->threshold;
 
   if (threshold < 0)
-    threshold = work->filter->combine == REF_DIFFUSE ? 0.04 : 0;
+    threshold = filter->combine == REF_DIFFUSE ? 0.04 : 0;
   threshold *= work->nominal;
-  if (work->filter->combine == REF_DIFFUSE)
+  if (filter->combine == REF_DIFFUSE)
     ref_diffuse (in->v, in->w, in->h, s->border, edge, s->amount, threshold,
         out.v);
   else
-    ref_detail (in->v, in->w, in->h, s->border, edge, work->filter->levels,
-        work->filter->gain, threshold, out.v);
+    ref_detail (in->v, in->w, in->h, s->border, edge, filter->levels,
+        filter->gain, threshold, out.v);
   return out;
 }
 
-/* cur becomes the next iteration's input. a NULL: straight. */
+/* cur, the own frame or what came of it, becomes the next iteration's input.
+ * in: all frames of the first one, else cur. a NULL: straight. */
 static void
-iterate (Work * work, Grid * cur, const Grid * a, gdouble a_edge,
-    gdouble * other)
+iterate (Work * work, Grid * cur, const Grid * in, const Grid * a,
+    gdouble a_edge, gdouble * other)
 {
   gsize n = grid_size (cur);
-  Grid relative = grid_new (cur->w, cur->h), out;
+  Grid *relative = grids_new (n_frames (work), cur->w, cur->h), out, folded;
   g_autofree gboolean *doubtful = g_new0 (gboolean, n);
   gdouble edge = work->edge - work->zero;
 
-  for (gsize i = 0; i < n; i++)
-    relative.v[i] = cur->v[i] - work->zero;
-  if (work->filter->n_terms == 0)
-    out = apply_stencil (work, &relative, edge);
-  else if (a != NULL)
-    out = apply_weighted (work, &relative, edge, a, a_edge, doubtful);
+  for (guint t = 0; t < n_frames (work); t++)
+    for (gsize i = 0; i < n; i++)
+      relative[t].v[i] = in[t].v[i] - work->zero;
+  if (work->time->filter[0]->n_terms == 0) {
+    folded = fold (work, relative);
+    out = apply_stencil (work, &folded, work->again ? edge :
+        edge * ref_time_sum (work->time));
+    g_free (folded.v);
+  } else if (a != NULL)
+    out = apply_weighted (work, relative, edge, a, a_edge, doubtful);
   else
-    out = apply_terms (work, &relative, edge);
+    out = apply_frames (work, relative, edge);
 
   memcpy (other, out.v, n * sizeof (*other));
-  if (work->filter->combine == REF_UNSHARP)
-    apply_unsharp (work, &relative, &out, other);
+  if (work->time->filter[0]->combine == REF_UNSHARP) {
+    folded = fold (work, relative);
+    apply_unsharp (work, &folded, &out, other);
+    g_free (folded.v);
+  }
   for (gsize i = 0; i < n; i++) {
     gdouble copied = cur->v[i];
 
@@ -278,7 +352,7 @@ iterate (Work * work, Grid * cur, const Grid * a, gdouble a_edge,
       work->unsure = TRUE;
     }
   }
-  g_free (relative.v);
+  grids_free (relative, n_frames (work));
   g_free (out.v);
 }
 
@@ -389,19 +463,20 @@ is_selected (const ConvolveSettings * s, SampleRole role)
 }
 
 static gboolean
-copies_alpha (const ConvolveSettings * s, const RefFilter * filter)
+copies_alpha (const ConvolveSettings * s, const RefTime * time)
 {
   return !(s->channels & CONVOLVE_CHANNEL_ALPHA)
-      || filter->combine == REF_MAGNITUDE
-      || fabs (filter->sum) <= 1e-9 * filter->l1;
+      || time->filter[0]->combine == REF_MAGNITUDE
+      || fabs (time->sum) <= 1e-9 * time->l1;
 }
 
 static gboolean
-is_weighted (const ConvolveSettings * s, const RefFilter * filter)
+is_weighted (const ConvolveSettings * s, const RefTime * time)
 {
-  if (filter->combine != REF_SUM || s->alpha_mode == CONVOLVE_ALPHA_STRAIGHT)
+  if (time->filter[0]->combine != REF_SUM
+      || s->alpha_mode == CONVOLVE_ALPHA_STRAIGHT)
     return FALSE;
-  return s->alpha_mode == CONVOLVE_ALPHA_WEIGHTED || !filter->has_negative;
+  return s->alpha_mode == CONVOLVE_ALPHA_WEIGHTED || !time->has_negative;
 }
 
 /* ---- pictures ---- */
@@ -446,7 +521,7 @@ grid_mean (const Grid * alpha, const SampleMap * map, gint w, gint h)
 static void
 work_init_borders (Work * work, const Grid * grid)
 {
-  const RefFilter *f = work->filter;
+  const RefFilter *f = work->time->filter[0];
 
   work->x = border_new (work->settings->border, f->left, grid->w, f->right);
   work->y = border_new (work->settings->border, f->above, grid->h, f->below);
@@ -461,22 +536,22 @@ work_clear (Work * work)
 
 static void
 work_init (Work * work, const GstVideoInfo * info, const ConvolveSettings * s,
-    const SampleMap * map, const RefFilter * filter, const Grid * grid)
+    const SampleMap * map, const RefTime * time, const Grid * grid)
 {
   memset (work, 0, sizeof (*work));
   work->info = info;
   work->settings = s;
   work->map = map;
-  work->filter = filter;
+  work->time = time;
   work_init_levels (work);
   work_init_borders (work, grid);
 }
 
-/* 1 where all samples within the filter's reach are the same. */
+/* 0 where not all samples within the filter's reach are the same as v. */
 static void
-find_flat (const Work * work, const Grid * in, guint8 * flat)
+find_flat (const Work * work, const Grid * in, const Grid * own, guint8 * flat)
 {
-  const RefFilter *f = work->filter;
+  const RefFilter *f = work->time->filter[0];
   Grid lo = grid_new (in->w, in->h), hi = grid_new (in->w, in->h);
 
   for (gint y = 0; y < in->h; y++) {
@@ -495,9 +570,8 @@ find_flat (const Work * work, const Grid * in, guint8 * flat)
   }
   for (gint y = 0; y < in->h; y++) {
     for (gint x = 0; x < in->w; x++) {
-      gdouble v = in->v[(gsize) y * in->w + x];
+      gdouble v = own->v[(gsize) y * in->w + x];
 
-      flat[(gsize) y * in->w + x] = 1;
       for (gint j = -f->above; j <= f->below; j++)
         if (grid_get (work, &lo, work->edge, x, y + j) != v
             || grid_get (work, &hi, work->edge, x, y + j) != v)
@@ -513,12 +587,11 @@ find_flat (const Work * work, const Grid * in, guint8 * flat)
 static gboolean
 keeps_flat (const Work * work)
 {
-  gdouble sum = work->filter->sum;
+  gdouble sum = work->time->sum;
 
   if (work->settings->iterations > 1)
     return FALSE;
-  return fabs (sum - 1) < 1e-9
-      || fabs (sum) <= 1e-9 * MAX (work->filter->l1, 1);
+  return fabs (sum - 1) < 1e-9 || fabs (sum) <= 1e-9 * MAX (work->time->l1, 1);
 }
 
 /* ---- components ---- */
@@ -526,44 +599,109 @@ keeps_flat (const Work * work)
 typedef struct
 {
   const GstVideoInfo *info;
-  guint8 *const *data;
-  const gint *stride;
+  const RefFrame *frames;       /* of the stream */
+  guint n_frames, own;
   const ConvolveSettings *settings;
   guint first, step;            /* the picture's rows */
   const SampleMap *alpha;       /* NULL: none */
 } Picture;
 
-/* Runs all iterations of a filtered component; cur is the input and becomes
- * the result. */
-static void
-run (const Picture * p, Work * work, Grid * cur, gdouble * other)
+/* A component of the frame that lies so many frames after the own one. */
+static Grid
+frame_read (const Picture * p, const SampleMap * map, gint after)
 {
-  const SampleMap *map = work->map;
-  RefFilter *alpha_filter = NULL;
-  Work alpha_work;
-  Grid alpha = { 0 };
-  gboolean weighted = p->alpha != NULL && map->role != SAMPLE_ALPHA
-      && is_weighted (p->settings, work->filter);
+  gint i = CLAMP ((gint) p->own + after, 0, (gint) p->n_frames - 1);
 
-  if (weighted) {
-    alpha = grid_read (p->info, p->data, p->stride, p->alpha, p->first,
-        p->step);
-    alpha_filter = ref_filter_new (p->settings, 0, 0);
-    work_init (&alpha_work, p->info, p->settings, p->alpha, alpha_filter,
-        &alpha);
-  }
+  return grid_read (p->info, p->frames[i].data, p->frames[i].stride, map,
+      p->first, p->step);
+}
+
+/* Of all frames that time asks for. */
+static Grid *
+window_read (const Picture * p, const SampleMap * map, const RefTime * time)
+{
+  Grid *grids = g_new (Grid, time->n);
+
+  for (guint t = 0; t < time->n; t++)
+    grids[t] = frame_read (p, map, (gint) t - (gint) time->older);
+  return grids;
+}
+
+/* Alpha of n pictures as a component of that size sees it. */
+static Grid *
+means_new (const Grid * alpha, guint n, const SampleMap * map, gint w, gint h)
+{
+  Grid *means = g_new (Grid, n);
+
+  for (guint t = 0; t < n; t++)
+    means[t] = grid_mean (&alpha[t], map, w, h);
+  return means;
+}
+
+/* Alpha, as it weighs, and what it becomes from iteration to iteration. */
+typedef struct
+{
+  RefTime *time;
+  Work work;
+  Grid *in, cur;
+} Weights;
+
+static void
+weights_init (const Picture * p, Weights * weights)
+{
+  weights->time = ref_time_new (p->settings, 0, 0);
+  weights->in = window_read (p, p->alpha, weights->time);
+  weights->cur = frame_read (p, p->alpha, 0);
+  work_init (&weights->work, p->info, p->settings, p->alpha, weights->time,
+      &weights->cur);
+}
+
+static void
+weights_next (const Picture * p, Weights * weights)
+{
+  g_autofree gdouble *unused = g_new (gdouble, grid_size (&weights->cur));
+  Work *work = &weights->work;
+
+  if (!copies_alpha (p->settings, weights->time))
+    iterate (work, &weights->cur, work->again ? &weights->cur : weights->in,
+        NULL, 0, unused);
+  work->again = TRUE;
+}
+
+static void
+weights_clear (Weights * weights)
+{
+  grids_free (weights->in, weights->time->n);
+  g_free (weights->cur.v);
+  work_clear (&weights->work);
+  ref_time_free (weights->time);
+}
+
+/* Runs all iterations of a filtered component; cur is the own frame, in all of
+ * them, and cur becomes the result. */
+static void
+run (const Picture * p, Work * work, Grid * cur, const Grid * in,
+    gdouble * other)
+{
+  gboolean weighted = p->alpha != NULL && work->map->role != SAMPLE_ALPHA
+      && is_weighted (p->settings, work->time);
+  Weights weights;
+
+  if (weighted)
+    weights_init (p, &weights);
   for (guint i = 0; i < p->settings->iterations; i++) {
+    work->again = i > 0;
     if (weighted) {
-      Grid a = grid_mean (&alpha, map, cur->w, cur->h);
-      g_autofree gdouble *unused = g_new (gdouble, grid_size (&alpha));
+      guint n = n_frames (work);
+      Grid *a = means_new (work->again ? &weights.cur : weights.in, n,
+          work->map, cur->w, cur->h);
 
-      iterate (work, cur, &a, alpha_work.edge, other);
-      g_free (a.v);
-      if (i + 1 < p->settings->iterations
-          && !copies_alpha (p->settings, alpha_filter))
-        iterate (&alpha_work, &alpha, NULL, 0, unused);
+      iterate (work, cur, work->again ? cur : in, a, weights.work.edge, other);
+      grids_free (a, n);
+      if (i + 1 < p->settings->iterations)
+        weights_next (p, &weights);
     } else {
-      iterate (work, cur, NULL, 0, other);
+      iterate (work, cur, work->again ? cur : in, NULL, 0, other);
     }
     /* From a jump on, anything may follow. */
     if (work->unsure && i + 1 < p->settings->iterations) {
@@ -572,39 +710,39 @@ run (const Picture * p, Work * work, Grid * cur, gdouble * other)
       break;
     }
   }
-  if (weighted) {
-    work_clear (&alpha_work);
-    ref_filter_free (alpha_filter);
-    g_free (alpha.v);
-  }
+  if (weighted)
+    weights_clear (&weights);
 }
 
 static void
 do_picture (const Picture * p, RefComponent * c)
 {
   const ConvolveSettings *s = p->settings;
-  Grid cur = grid_read (p->info, p->data, p->stride, &c->map, p->first,
-      p->step);
-  RefFilter *filter = ref_filter_new (s, c->map.w_sub, c->map.h_sub);
+  Grid cur = frame_read (p, &c->map, 0), *in;
+  RefTime *time = ref_time_new (s, c->map.w_sub, c->map.h_sub);
   g_autofree gdouble *other = g_new (gdouble, grid_size (&cur) + 1);
   g_autofree guint8 *flat = g_new0 (guint8, grid_size (&cur) + 1);
   Work work;
 
-  work_init (&work, p->info, s, &c->map, filter, &cur);
+  in = window_read (p, &c->map, time);
+  work_init (&work, p->info, s, &c->map, time, &cur);
   set_clamp (&work, c);
   c->exact = !is_selected (s, c->map.role)
-      || (c->map.role == SAMPLE_ALPHA && copies_alpha (s, filter));
+      || (c->map.role == SAMPLE_ALPHA && copies_alpha (s, time));
   if (!c->exact && is_chroma (c->map.role)
-      && filter->combine == REF_MAGNITUDE) {
+      && time->filter[0]->combine == REF_MAGNITUDE) {
     c->exact = TRUE;
     for (gsize i = 0; i < grid_size (&cur); i++)
       cur.v[i] = work.middle;
   }
   memcpy (other, cur.v, grid_size (&cur) * sizeof (*other));
   if (!c->exact) {
-    if (keeps_flat (&work))
-      find_flat (&work, &cur, flat);
-    run (p, &work, &cur, other);
+    if (keeps_flat (&work)) {
+      memset (flat, 1, grid_size (&cur));
+      for (guint t = 0; t < time->n; t++)
+        find_flat (&work, &in[t], &cur, flat);
+    }
+    run (p, &work, &cur, in, other);
   }
   for (gint y = 0; y < cur.h; y++) {
     gsize from = (gsize) y * cur.w, to = (p->first + y * p->step) * cur.w;
@@ -614,7 +752,8 @@ do_picture (const Picture * p, RefComponent * c)
     memcpy (c->flat + to, flat + from, cur.w);
   }
   work_clear (&work);
-  ref_filter_free (filter);
+  grids_free (in, time->n);
+  ref_time_free (time);
   g_free (cur.v);
 }
 
@@ -622,9 +761,20 @@ Reference *
 reference_new (const GstVideoInfo * info, guint8 * const data[4],
     const gint stride[4], const ConvolveSettings * settings, gboolean fields)
 {
+  RefFrame frame;
+
+  memcpy (frame.data, data, sizeof (frame.data));
+  memcpy (frame.stride, stride, sizeof (frame.stride));
+  return reference_new_stream (info, &frame, 1, 0, settings, fields);
+}
+
+Reference *
+reference_new_stream (const GstVideoInfo * info, const RefFrame * frames,
+    guint n, guint own, const ConvolveSettings * settings, gboolean fields)
+{
   Reference *reference = g_new0 (Reference, 1);
   SampleMap maps[SAMPLE_MAX_MAPS];
-  Picture p = { info, data, stride, settings, 0, fields ? 2 : 1, NULL };
+  Picture p = { info, frames, n, own, settings, 0, fields ? 2 : 1, NULL };
 
   reference->n = sample_maps (info->finfo, maps);
   for (guint i = 0; i < reference->n; i++)
@@ -632,15 +782,15 @@ reference_new (const GstVideoInfo * info, guint8 * const data[4],
       p.alpha = &maps[i];
   for (guint i = 0; i < reference->n; i++) {
     RefComponent *c = &reference->component[i];
-    gsize n;
+    gsize size;
 
     c->map = maps[i];
     c->width = sample_map_width (&maps[i], info->width);
     c->height = sample_map_height (&maps[i], info->height);
-    n = (gsize) c->width * c->height;
-    c->value = g_new0 (gdouble, n);
-    c->other = g_new0 (gdouble, n);
-    c->flat = g_new0 (guint8, n);
+    size = (gsize) c->width * c->height;
+    c->value = g_new0 (gdouble, size);
+    c->other = g_new0 (gdouble, size);
+    c->flat = g_new0 (guint8, size);
     for (p.first = 0; p.first < p.step; p.first++)
       if ((gint) p.first < c->height)
         do_picture (&p, c);

@@ -3,7 +3,7 @@
  * backends: own weights (refweights.h), own borders, own way to the samples (samples.h). */
 #pragma once
 
-#include "refweights.h"
+#include "reftime.h"
 #include "samples.h"
 
 G_BEGIN_DECLS
@@ -26,6 +26,14 @@ typedef struct {
 } Reference;
 
 Reference *reference_new (const GstVideoInfo * info, guint8 * const data[4], const gint stride[4],
+    const ConvolveSettings * settings, gboolean fields);
+/* The same for the frame own of a whole stream of n. */
+typedef struct {
+  guint8 *data[4];
+  gint stride[4];
+} RefFrame;
+
+Reference *reference_new_stream (const GstVideoInfo * info, const RefFrame * frames, guint n, guint own,
     const ConvolveSettings * settings, gboolean fields);
 void reference_free (Reference * reference);
 gdouble reference_clamped (const RefComponent * component, gsize i);

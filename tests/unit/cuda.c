@@ -162,6 +162,75 @@ check_all_plans (ConvolveDevice * device, gboolean fits_all)
   }
 }
 
+/* ---- across frames ---- */
+
+#define N_WINDOW 3
+
+static TestFrame *
+filter_window (ConvolveDevice * device, ConvolvePlan * plan,
+    TestFrame * const *frames)
+{
+  static const guint slots[N_WINDOW] = { 0, 1, 2 };
+  g_autoptr (GError) error = NULL;
+  ConvolveProgram *program = convolve_program_new (device, plan, &error);
+  ConvolveHistory *history = convolve_history_new (device, &plan->info, &error);
+  ConvolveWindow window = { history, N_WINDOW, slots };
+  TestFrame *out = cudatest_frame_new (plan, NULL, 0, NULL);
+  guint64 job;
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < N_WINDOW; i++)
+    convolve_history_store (history, i, &frames[i]->frame, &error);
+  g_assert_no_error (error);
+  convolve_program_process_window (program, &window, &out->frame, NULL, &job,
+      &error);
+  g_assert_no_error (error);
+  convolve_device_wait (device, job, &error);
+  g_assert_no_error (error);
+  convolve_program_free (program);
+  convolve_history_free (history);
+  return out;
+}
+
+static void
+check_window (ConvolveDevice * device, const gchar * format, gdouble scale)
+{
+  static const ConvolveOpenOptions options = {.device_id = -1,.n_threads = 1,
+    .frames_in_flight = 1
+  };
+  static const gdouble weights[N_WINDOW] = { 1, 3, 2 };
+  ConvolveDevice *cpu = convolve_device_open (convolve_backend_cpu (),
+      &options, NULL);
+  g_autoptr (ConvolvePlan) plan = NULL;
+  ConvolveSettings settings;
+  TestFrame *frames[N_WINDOW], *out, *expected;
+
+  convolve_settings_init (&settings);
+  settings.scale = scale;
+  settings.kernel_t = convolve_matrix_new (N_WINDOW, 1, weights);
+  plan = cudatest_plan (format, 45, 38, &settings);
+  convolve_settings_clear (&settings);
+  for (guint i = 0; i < N_WINDOW; i++)
+    frames[i] = cudatest_frame_new (plan, NULL, 0, NULL);
+  expected = filter_window (cpu, plan, frames);
+  out = filter_window (device, plan, frames);
+  cudatest_compare (plan, expected, out);
+  for (guint i = 0; i < N_WINDOW; i++)
+    cudatest_frame_free (frames[i]);
+  cudatest_frame_free (expected);
+  cudatest_frame_free (out);
+  convolve_device_close (cpu);
+}
+
+static void
+check_all_windows (ConvolveDevice * device)
+{
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    check_window (device, formats[f], 1);
+    check_window (device, formats[f], 30000);   /* two floats */
+  }
+}
+
 static void
 test_variants (void)
 {
@@ -171,6 +240,7 @@ test_variants (void)
   guint missing = 0;
 
   check_all_plans (device, TRUE);
+  check_all_windows (device);
   for (guint i = 0; i < G_N_ELEMENTS (routes); i++) {
     g_setenv ("CONVOLVE_CUDA_ROUTE", routes[i], TRUE);
     check_all_plans (device, FALSE);

@@ -42,6 +42,52 @@ test_parse_good (void)
   }
 }
 
+/* Blank lines part the frames' matrices. */
+static void
+test_parse_deep (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) many = g_string_new (NULL);
+  g_autoptr (ConvolveMatrix) m = convolve_matrix_parse ("\n# oldest\n1 2 3\n"
+      "# no blank line\n4 5 6\n\n \n-1 0 0\n0 0 7\n\n", &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (m->width, ==, 3);
+  g_assert_cmpuint (m->height, ==, 2);
+  g_assert_cmpuint (m->depth, ==, 2);
+  g_assert_cmpfloat (m->weights[5], ==, 6);
+  g_assert_cmpfloat (m->weights[6], ==, -1);
+  g_assert_cmpfloat (m->weights[11], ==, 7);
+  g_assert_cmpfloat (convolve_matrix_sum (m), ==, 27);
+  g_assert_cmpfloat (convolve_matrix_l1 (m), ==, 29);
+
+  for (guint i = 0; i < CONVOLVE_MATRIX_MAX_DEPTH + 1; i++)
+    g_string_append (many, "1 2\n\n");
+  g_assert_null (convolve_matrix_parse (many->str, &error));
+  g_assert_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "130 frames are too many"));
+}
+
+static void
+test_separate_frames (void)
+{
+  static const gdouble product[8] = { 1, 2, 3, 4, -2, -4, -6, -8 };
+  static const gdouble none[8] = { 1, 2, 3, 4, -2, -4, -6, -7 };
+  g_autoptr (ConvolveMatrix) a =
+      convolve_matrix_new_deep (2, 2, 2, product, NULL);
+  g_autoptr (ConvolveMatrix) b = convolve_matrix_new_deep (2, 2, 2, none, NULL);
+  g_autoptr (ConvolveMatrix) t = NULL;
+  g_autoptr (ConvolveMatrix) frame = NULL;
+
+  g_assert_false (convolve_matrix_separate_frames (b, &t, &frame));
+  g_assert_true (convolve_matrix_separate_frames (a, &t, &frame));
+  g_assert_cmpuint (t->depth, ==, 2);
+  g_assert_cmpuint (frame->width * frame->height * frame->depth, ==, 4);
+  for (guint i = 0; i < 8; i++)
+    g_assert_cmpfloat_with_epsilon (t->weights[i / 4] * frame->weights[i % 4],
+        product[i], 1e-12);
+}
+
 static void
 test_parse_bad (void)
 {
@@ -52,7 +98,11 @@ test_parse_bad (void)
     {"", "no weights"},
     {"# nothing\n\n", "no weights"},
     {"1 2\n1 2 3\n", "line 2"},
-    {"1 2\n\n3 4\n", "second matrix"},
+    {"1 2\n\n3 4\n5 6\n", "line 4: a matrix of 2 rows ends where the first "
+          "one has 1"},
+    {"1 2\n3 4\n\n5 6\n\n7 8\n9 1\n", "line 4: a matrix of 1 row ends"},
+    {"1 2\n\n3\n", "line 3"},
+    {"1\n\nx\n", "line 3, column 1"},
     {"1 nan\n", "line 1, column 2"},
     {"1 2\n-inf 2\n", "line 2, column 1"},
     {"1e999", "not a finite"},
@@ -298,6 +348,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/matrix/parse/good", test_parse_good);
+  g_test_add_func ("/matrix/parse/deep", test_parse_deep);
   g_test_add_func ("/matrix/parse/bad", test_parse_bad);
   g_test_add_func ("/matrix/parse/locale", test_locale);
   g_test_add_func ("/matrix/limits", test_limits);
@@ -307,5 +358,6 @@ main (int argc, char **argv)
   g_test_add_func ("/matrix/predicates", test_predicates);
   g_test_add_func ("/matrix/trim", test_trim);
   g_test_add_func ("/matrix/separate", test_separate);
+  g_test_add_func ("/matrix/separate-frames", test_separate_frames);
   return g_test_run ();
 }

@@ -48,9 +48,9 @@ index_of (const ConvolveStage * s, gint x, gint y, guint c)
 }
 
 static double
-alpha_sample (const ConvolveStage * s, gint x, gint y)
+alpha_sample (const ConvolveStage * s, guint64 alpha, gint x, gint y)
 {
-  const guint8 *row = sim_address (s->alpha, s->alpha_stride, y);
+  const guint8 *row = sim_address (alpha, s->alpha_stride, y);
 
   if (s->op == CONVOLVE_STAGE_FINISH)
     return get (s, s->alpha, (gsize) y * s->alpha_width + x);
@@ -60,7 +60,7 @@ alpha_sample (const ConvolveStage * s, gint x, gint y)
 }
 
 static double
-covered_alpha (const ConvolveStage * s, gint x, gint y)
+covered_alpha (const ConvolveStage * s, guint64 alpha, gint x, gint y)
 {
   double sum = 0;
   guint n = 0;
@@ -69,7 +69,7 @@ covered_alpha (const ConvolveStage * s, gint x, gint y)
     for (gint i = x << s->alpha_w_sub; i < (x + 1) << s->alpha_w_sub; i++) {
       if (i >= s->alpha_width || j >= s->alpha_height)
         continue;
-      sum += alpha_sample (s, i, j);
+      sum += alpha_sample (s, alpha, i, j);
       n++;
     }
   return n > 0 ? sum / n : 0;
@@ -83,7 +83,7 @@ load (const ConvolveStage * s, gint x, gint y)
   for (guint c = 0; c < n; c++)
     put (s, index_of (s, x, y, c), sim_read_sample (&s->picture, x, y, c));
   if (s->weighted)
-    put (s, index_of (s, x, y, n), covered_alpha (s, x, y));
+    put (s, index_of (s, x, y, n), covered_alpha (s, s->alpha, x, y));
 }
 
 static gboolean
@@ -125,6 +125,40 @@ sum_taps (const ConvolveStage * s, gint x, gint y)
             * stage_tap (s, (gint64) x + i - ax, (gint64) y + j - ay, c);
     if (s->op == CONVOLVE_STAGE_COLUMNS && s->second != 0)
       sum += get (s, s->second, index_of (s, x, y, c));
+    if (s->add)
+      sum += get (s, s->out, index_of (s, x, y, c));
+    put (s, index_of (s, x, y, c), sum);
+  }
+}
+
+/* The sample of frame f that value c is. */
+static double
+frame_value (const ConvolveStage * s, guint f, gint x, gint y, guint c)
+{
+  ConvolveLaunchPicture p = s->picture;
+  double v;
+
+  if (c == p.n_components)
+    return covered_alpha (s, s->frame_alpha[f], x, y);
+  p.src = s->frame[f];
+  v = sim_read_sample (&p, x, y, c);
+  return is_colour (s, c) && p.component[c].action != CONVOLVE_DO_COPY ?
+      v * covered_alpha (s, s->frame_alpha[f], x, y) : v;
+}
+
+static void
+fold (const ConvolveStage * s, gint x, gint y)
+{
+  for (guint c = 0; c < values (s); c++) {
+    gboolean copied = c < s->picture.n_components
+        && s->picture.component[c].action == CONVOLVE_DO_COPY;
+    double sum = s->add ? get (s, s->out, index_of (s, x, y, c)) : 0;
+
+    for (guint f = 0; f < s->nx; f++)
+      if (!copied)
+        sum += get (s, s->weights, f) * frame_value (s, f, x, y, c);
+    if (copied && s->own < s->nx)
+      sum = frame_value (s, s->own, x, y, c);
     put (s, index_of (s, x, y, c), sum);
   }
 }
@@ -266,7 +300,7 @@ finish (const ConvolveStage * s, gint x, gint y)
   if (s->last)
     sim_write_pixel (&s->picture, x, y, sample);
   else if (s->weighted)
-    put (s, at, s->alpha_filtered == 2 ? covered_alpha (s, x, y) :
+    put (s, at, s->alpha_filtered == 2 ? covered_alpha (s, s->alpha, x, y) :
         !s->alpha_filtered ? get (s, s->before, at) :
         get (s, s->in, at) + (s->second != 0 ? get (s, s->second, at) : 0));
 }
@@ -298,6 +332,28 @@ check_stencil (const ConvolveStage * s)
 }
 
 static gboolean
+check_fold (const ConvolveStage * s)
+{
+  const ConvolveLaunchPicture *p = &s->picture;
+
+  if (s->nx < 1 || s->nx > CONVOLVE_STAGE_FRAMES) {
+    sim_misuse ("a fold of %u frames", s->nx);
+    return FALSE;
+  }
+  for (guint f = 0; f < s->nx; f++)
+    if (!sim_check_rows ("a frame", s->frame[f], p->src_stride, p->height,
+            sim_row_bytes (p))
+        || (s->weighted && !sim_check_rows ("a frame's alpha",
+                s->frame_alpha[f], s->alpha_stride, s->alpha_height,
+                (gsize) (s->alpha_width - 1) * s->alpha_step + s->alpha_at
+                + 1)))
+      return FALSE;
+  return check_float_picture (s, "a fold's out", s->out)
+      && sim_check_rows ("a fold's weights", s->weights, 0, 1,
+      s->nx * (s->wide ? 8 : 4));
+}
+
+static gboolean
 check_stage (const SimKernel * kernel, const ConvolveStage * s)
 {
   const ConvolveLaunchPicture *p = &s->picture;
@@ -315,6 +371,8 @@ check_stage (const SimKernel * kernel, const ConvolveStage * s)
     sim_misuse ("%s would write onto what it reads", kernel->name);
   if (s->wide && (s->in | s->out | s->second | s->before | s->weights) % 8)
     sim_misuse ("%s got pairs that are not aligned", kernel->name);
+  if (s->op == CONVOLVE_STAGE_FOLD)
+    return check_fold (s);
   if (s->op == CONVOLVE_STAGE_LOAD)
     return sim_check_rows ("a stage's source", p->src, p->src_stride,
         p->height, sim_row_bytes (p))
@@ -351,6 +409,8 @@ sim_run_stage (const SimKernel * kernel, const ConvolveStage * s)
     for (gint x = 0; x < s->picture.width; x++) {
       if (s->op == CONVOLVE_STAGE_LOAD)
         load (s, x, y);
+      else if (s->op == CONVOLVE_STAGE_FOLD)
+        fold (s, x, y);
       else if (s->op == CONVOLVE_STAGE_FINISH)
         finish (s, x, y);
       else if (s->op == CONVOLVE_STAGE_DIFFUSE)

@@ -109,6 +109,27 @@ stress_buffer (GstHarness * h, gpointer data)
   return filled_buffer (256, 50, 0);
 }
 
+static gboolean
+discard (const gchar * domain, GLogLevelFlags level, const gchar * message,
+    gpointer data)
+{
+  return TRUE;
+}
+
+/* A push that waits for the pad while the element stops and starts again finds
+ * that the pad has lost its events. In a pipeline upstream stops as well before
+ * anything starts; the harness goes on pushing. */
+static void
+allow_lost_events (void)
+{
+  GRegex *regex =
+      g_regex_new ("data flow before (stream-start|segment) event", 0, 0, NULL);
+
+  /* It keeps the expression. */
+  gst_check_add_log_filter ("GStreamer", G_LOG_LEVEL_WARNING, regex, discard,
+      NULL, NULL);
+}
+
 GST_START_TEST (test_states_while_streaming)
 {
   GstHarness *h = gst_harness_new ("videoconvolve");
@@ -117,6 +138,7 @@ GST_START_TEST (test_states_while_streaming)
   GstSegment segment;
   GstHarnessThread *states, *pushes, *events;
 
+  allow_lost_events ();
   gst_segment_init (&segment, GST_FORMAT_TIME);
   gst_harness_set_drop_buffers (h, TRUE);
   gst_harness_set_src_caps_str (h, GREY_CAPS);
@@ -131,6 +153,7 @@ GST_START_TEST (test_states_while_streaming)
   gst_event_unref (event);
   gst_caps_unref (caps);
   gst_harness_teardown (h);
+  gst_check_clear_log_filter ();
 }
 
 GST_END_TEST;

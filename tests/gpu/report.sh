@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Everything that needs a GPU, in one go: the suite gpu, compute-sanitizer, the benchmarks. For docs/testing.md.
+#   ./tests/gpu/report.sh BUILD [FOLDER]   BUILD: a build with CUDA; FOLDER: where logs go (BUILD/gpu-report)
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${1:?usage: report.sh BUILD [FOLDER]}" && pwd)
+logs=${2:-$build/gpu-report}
+mkdir -p "$logs"
+logs=$(cd "$logs" && pwd)
+export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+status=0
+
+say () {
+  printf '%s\n' "$*"
+}
+
+# run LOG COMMAND...: the command's output goes to a log; its last lines are shown if it fails.
+run () {
+  log=$logs/$1.txt
+  shift
+  if ! "$@" >"$log" 2>&1; then
+    say "failed: $*"
+    tail -20 "$log"
+    status=1
+  fi
+}
+
+say "== $(date -u +%F), commit $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)"
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+command -v nvcc >/dev/null && nvcc --version | sed -n 's/.*release \([0-9.]*\).*/toolkit \1/p'
+
+say "== suite gpu"
+run suite meson test -C "$build" --no-rebuild --suite gpu
+grep -E '^ *[0-9]+/|^(Ok|Fail|Skipped|Timeout):' "$logs/suite.txt" || true
+
+say "== compute-sanitizer"
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck synccheck initcheck; do
+    for format in RGBA RGBx YUY2; do
+      run "$tool-$format" compute-sanitizer --tool "$tool" "$build/tests/check/check" --backend cuda --format "$format" \
+        --seed 7 --size 65x39 --border mirror
+      say "$tool, $format: $(sed -n 's/=* *\([A-Z]* *SUMMARY: .*\)/\1/p' "$logs/$tool-$format.txt" | tail -1)," \
+        "$(grep 'cases,' "$logs/$tool-$format.txt" || echo 'no result')"
+    done
+  done
+else
+  say "not installed"
+fi
+
+say "== transfers"
+run overlap "$build/tests/benchmarks/overlap"
+cat "$logs/overlap.txt"
+
+say "== kernels"
+run kernels "$build/tests/benchmarks/kernels" --csv "$logs/kernels.csv"
+cat "$logs/kernels.txt"
+exit "$status"

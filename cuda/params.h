@@ -116,6 +116,10 @@ typedef struct {
  *             border stands what ROWS makes of a row outside: edge[c] (x edge[n] likewise) x sum, sum being that of the
  *             row's weights. If there is a second, second is added: sums of more than two terms.
  *             MATRIX with add set: the same, added to what out holds.
+ *   FOLD      out[c] = sum over f < nx of weights[f] x the sample of frame f, whose picture's row 0 is at frame[f] (all
+ *             frames lie as picture.src does), plus what out holds if add is set. Weighted: colours count as sample x
+ *             alpha, and out[n] = the sum of weights[f] x alpha, the mean as in LOAD, from frame_alpha[f]. Components
+ *             that are copied get the sample of frame own, if own is less than nx, and weigh nothing.
  *   DIFFUSE   out = in + amount x sum of f (in(q) - in) over the 4 neighbours q; f (d) = d / (1 + (d x
  *             threshold[c])^2), threshold being the inverse of the filter's. Never weighted; nor are the next two.
  *   REDUCE    out = sum over i, j = -2 .. 2 of c[i] c[j] in(2 x + i, 2 y + j), c = (1 4 6 4 1) / 16; in has
@@ -124,10 +128,6 @@ typedef struct {
  *             threshold[c]; second and before have other_width x other_height pixels. Along each axis E (p) is at 2 x
  *             (p(x - 1) + 6 p(x) + p(x + 1)) / 8, at 2 x + 1 (p(x) + p(x + 1)) / 2. No second: 0. Outside with the
  *             constant border stand edge[c] for before, 0 for second.
- *   FOLD      out[c] = sum over f < nx of weights[f] x the sample of frame f, whose picture's row 0 is at frame[f] (all
- *             frames lie as picture.src does), plus what out holds if add is set. Weighted: colours count as sample x
- *             alpha, and out[n] = the sum of weights[f] x alpha, the mean as in LOAD, from frame_alpha[f]. Components
- *             that are copied get the sample of frame own, if own is less than nx, and weigh nothing.
  *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
  *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
  *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
@@ -172,10 +172,10 @@ enum {
   CONVOLVE_STAGE_COLUMNS,
   CONVOLVE_STAGE_MATRIX,
   CONVOLVE_STAGE_FINISH,
+  CONVOLVE_STAGE_FOLD,
   CONVOLVE_STAGE_DIFFUSE,
   CONVOLVE_STAGE_REDUCE,
   CONVOLVE_STAGE_CORRECT,
-  CONVOLVE_STAGE_FOLD,
 };
 
 /* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------

@@ -23,13 +23,6 @@ enum
   PICTURE_TERM,                 /* and the next one: one for each term */
 };
 
-/* The one after those of terms: the frame beside a sum over frames. */
-static guint
-picture_own (const ConvolveOperation * operation)
-{
-  return PICTURE_TERM + MIN (operation->n_terms, 2);
-}
-
 /* ---- prepare ---- */
 
 /* Appends weights, as pairs hi and lo whose sum is the weight if wide. */
@@ -105,7 +98,7 @@ init_terms (CudaStaged * staged, const ConvolveOperation * operation,
 
   staged->base.combine = operation->combine;
   staged->base.amount = operation->amount;
-  staged->n_pictures = picture_own (operation);
+  staged->n_pictures = PICTURE_TERM + MIN (operation->n_terms, 2);
   if (operation->t != NULL) {
     staged->t_weights = append_weights (weights, operation->t, wide);
     staged->n_pictures += staged->base.weighted;
@@ -250,14 +243,14 @@ launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
         CUDA_VARIANT_stage_matrix_wide},
     [CONVOLVE_STAGE_FINISH] = {CUDA_VARIANT_stage_finish,
         CUDA_VARIANT_stage_finish_wide},
+    [CONVOLVE_STAGE_FOLD] = {CUDA_VARIANT_stage_fold,
+        CUDA_VARIANT_stage_fold_wide},
     [CONVOLVE_STAGE_DIFFUSE] = {CUDA_VARIANT_stage_diffuse,
         CUDA_VARIANT_stage_diffuse_wide},
     [CONVOLVE_STAGE_REDUCE] = {CUDA_VARIANT_stage_reduce,
         CUDA_VARIANT_stage_reduce_wide},
     [CONVOLVE_STAGE_CORRECT] = {CUDA_VARIANT_stage_correct,
         CUDA_VARIANT_stage_correct_wide},
-    [CONVOLVE_STAGE_FOLD] = {CUDA_VARIANT_stage_fold,
-        CUDA_VARIANT_stage_fold_wide},
   };
   CudaDevice *device = cuda_program_device (run->program);
   const ConvolveLaunchPicture *p = &stage->picture;
@@ -311,23 +304,14 @@ take_for_straight (const Run * run, ConvolveStage * stage)
   stage->straight = G_MAXUINT8;
 }
 
-/* A stage that looks at what the iteration filters. */
-static ConvolveStage
-make_stage (const Run * run)
-{
-  ConvolveStage stage = run->placed;
-
-  if (run->folded)
-    take_for_straight (run, &stage);
-  return stage;
-}
-
 static gboolean
 run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
 {
-  ConvolveStage stage = make_stage (run);
+  ConvolveStage stage = run->placed;
   gboolean many = run->pass->operation->n_terms > 2;
 
+  if (run->folded)
+    take_for_straight (run, &stage);
   stage.in = run->picture[PICTURE_BEFORE];
   stage.weights = weights_at (run, run->staged->weights[t][0]);
   if (term->matrix != NULL) {
@@ -378,74 +362,6 @@ same_place (const CudaFrame * in, const CudaFrame * frame, guint plane,
     guint64 place)
 {
   return place + (frame->data[plane] - in->data[plane]);
-}
-
-static gboolean
-run_diffuse (const Run * run, GError ** error)
-{
-  ConvolveStage stage = make_stage (run);
-
-  stage.op = CONVOLVE_STAGE_DIFFUSE;
-  stage.in = run->picture[PICTURE_BEFORE];
-  stage.out = run->picture[PICTURE_TERM];
-  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
-    stage.threshold[c] = stage.threshold[c] > 0 ? 1 / stage.threshold[c] : 0;
-  return launch_stage (run, &stage, error);
-}
-
-static CUdeviceptr
-level_picture (const Run * run, guint l)
-{
-  return l == 0 ? run->picture[PICTURE_BEFORE] :
-      run->pyramid + run->staged->level[l].at;
-}
-
-static CUdeviceptr
-level_correction (const Run * run, guint l)
-{
-  return l == 0 ? run->picture[PICTURE_TERM] :
-      run->pyramid + run->staged->level[l].correction;
-}
-
-/* A stage that makes a picture of level l from one of level other. */
-static void
-set_levels (const Run * run, ConvolveStage * stage, guint l, guint other)
-{
-  stage->picture.width = run->level[l].width;
-  stage->picture.height = stage->picture.row_end = run->level[l].height;
-  stage->other_width = run->level[other].width;
-  stage->other_height = run->level[other].height;
-}
-
-static gboolean
-run_pyramid (const Run * run, GError ** error)
-{
-  guint n = run->pass->n_levels;
-
-  for (guint l = 1; l <= n; l++) {
-    ConvolveStage stage = make_stage (run);
-
-    stage.op = CONVOLVE_STAGE_REDUCE;
-    set_levels (run, &stage, l, l - 1);
-    stage.in = level_picture (run, l - 1);
-    stage.out = level_picture (run, l);
-    if (!launch_stage (run, &stage, error))
-      return FALSE;
-  }
-  for (guint l = n; l-- > 0;) {
-    ConvolveStage stage = make_stage (run);
-
-    stage.op = CONVOLVE_STAGE_CORRECT;
-    set_levels (run, &stage, l, l + 1);
-    stage.amount = run->pass->operation->level[l];
-    stage.in = level_picture (run, l);
-    stage.before = level_picture (run, l + 1);
-    stage.second = l + 1 < n ? level_correction (run, l + 1) : 0;
-    stage.out = level_correction (run, l);
-    if (!launch_stage (run, &stage, error))
-      return FALSE;
-  }
-  return TRUE;
 }
 
 /* frame: in itself, or one of its window. */
@@ -548,7 +464,7 @@ run_begin (Run * run, const CudaFrame * in, GError ** error)
   if (!run->folded)
     return run_load (run, in, in, PICTURE_BEFORE, error);
   return run_fold (run, in, error) && (!run->placed.weighted
-      || run_load (run, in, in, picture_own (operation), error));
+      || run_load (run, in, in, PICTURE_TERM + operation->n_terms, error));
 }
 
 /* Nothing but the sum over frames is to be done. */
@@ -563,6 +479,80 @@ is_only_folded (const Run * run)
       convolve_matrix_is_identity (term->matrix) :
       convolve_matrix_is_identity (term->x)
       && convolve_matrix_is_identity (term->y));
+}
+
+static gboolean
+run_diffuse (const Run * run, GError ** error)
+{
+  ConvolveStage stage = run->placed;
+
+  if (run->folded)
+    take_for_straight (run, &stage);
+  stage.op = CONVOLVE_STAGE_DIFFUSE;
+  stage.in = run->picture[PICTURE_BEFORE];
+  stage.out = run->picture[PICTURE_TERM];
+  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
+    stage.threshold[c] = stage.threshold[c] > 0 ? 1 / stage.threshold[c] : 0;
+  return launch_stage (run, &stage, error);
+}
+
+static CUdeviceptr
+level_picture (const Run * run, guint l)
+{
+  return l == 0 ? run->picture[PICTURE_BEFORE] :
+      run->pyramid + run->staged->level[l].at;
+}
+
+static CUdeviceptr
+level_correction (const Run * run, guint l)
+{
+  return l == 0 ? run->picture[PICTURE_TERM] :
+      run->pyramid + run->staged->level[l].correction;
+}
+
+/* A stage that makes a picture of level l from one of level other. */
+static void
+set_levels (const Run * run, ConvolveStage * stage, guint l, guint other)
+{
+  stage->picture.width = run->level[l].width;
+  stage->picture.height = stage->picture.row_end = run->level[l].height;
+  stage->other_width = run->level[other].width;
+  stage->other_height = run->level[other].height;
+}
+
+static gboolean
+run_pyramid (const Run * run, GError ** error)
+{
+  guint n = run->pass->n_levels;
+
+  for (guint l = 1; l <= n; l++) {
+    ConvolveStage stage = run->placed;
+
+    if (run->folded)
+      take_for_straight (run, &stage);
+    stage.op = CONVOLVE_STAGE_REDUCE;
+    set_levels (run, &stage, l, l - 1);
+    stage.in = level_picture (run, l - 1);
+    stage.out = level_picture (run, l);
+    if (!launch_stage (run, &stage, error))
+      return FALSE;
+  }
+  for (guint l = n; l-- > 0;) {
+    ConvolveStage stage = run->placed;
+
+    if (run->folded)
+      take_for_straight (run, &stage);
+    stage.op = CONVOLVE_STAGE_CORRECT;
+    set_levels (run, &stage, l, l + 1);
+    stage.amount = run->pass->operation->level[l];
+    stage.in = level_picture (run, l);
+    stage.before = level_picture (run, l + 1);
+    stage.second = l + 1 < n ? level_correction (run, l + 1) : 0;
+    stage.out = level_correction (run, l);
+    if (!launch_stage (run, &stage, error))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 /* What an operation's combination is made of. */
@@ -592,7 +582,7 @@ run_finish (const Run * run, gboolean last, GError ** error)
   stage.op = CONVOLVE_STAGE_FINISH;
   stage.before = stage.in = run->picture[PICTURE_BEFORE];
   if (run->folded && stage.weighted)
-    stage.before = run->picture[picture_own (operation)];
+    stage.before = run->picture[PICTURE_TERM + operation->n_terms];
   if (operation != NULL) {
     if (!is_only_folded (run))
       stage.in = run->picture[PICTURE_TERM];

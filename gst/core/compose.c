@@ -55,8 +55,8 @@ can_compose (const ConvolveOperation * operation,
   gdouble scale = pow (fabs (settings->scale), settings->iterations);
 
   return settings->iterations > 1 && settings->method == CONVOLVE_METHOD_AUTO
-      && operation->combine == CONVOLVE_COMBINE_SUM && operation->n_terms == 1
       && !convolve_operation_is_windowed (operation)
+      && operation->combine == CONVOLVE_COMBINE_SUM && operation->n_terms == 1
       && term->x != NULL && !operation->has_negative && operation->sum > 0
       && border_allows (settings->border, term)
       && convolve_in_range (scale, 1 / MAX_SCALE, MAX_SCALE)

@@ -19,11 +19,13 @@ convolve_in_range (gdouble value, gdouble lo, gdouble hi)
 gboolean convolve_filter_build (const ConvolveSettings * settings, guint w_sub, guint h_sub,
     ConvolveOperation * operation, GError ** error);
 
-/* operation.c: a term's figures, and its end. Its weights count times those of frames. */
+/* operation.c: a term's figures, and its end. */
 guint convolve_term_width (const ConvolveTerm * term);
 guint convolve_term_height (const ConvolveTerm * term);
-gboolean convolve_operation_has_negative (const ConvolveOperation * operation, const ConvolveTerm * term);
+gboolean convolve_term_has_negative (const ConvolveTerm * term);
 void convolve_term_clear (ConvolveTerm * term);
+/* Of a term's weights times those of frames. */
+gboolean convolve_operation_has_negative (const ConvolveOperation * operation, const ConvolveTerm * term);
 
 /* method.c: gives the terms the form that settings ask for, or the cheapest. FALSE with an error where it cannot be
  * had. */

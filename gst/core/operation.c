@@ -114,8 +114,8 @@ has_positive (const ConvolveMatrix * matrix)
 }
 
 /* A product of a row and a column is negative where their signs differ. */
-static gboolean
-term_has_negative (const ConvolveTerm * term)
+gboolean
+convolve_term_has_negative (const ConvolveTerm * term)
 {
   if (term->matrix != NULL)
     return convolve_matrix_has_negative (term->matrix);
@@ -133,13 +133,14 @@ term_has_positive (const ConvolveTerm * term)
       && convolve_matrix_has_negative (term->y));
 }
 
+/* Of a term's weights times those of frames. */
 gboolean
 convolve_operation_has_negative (const ConvolveOperation * operation,
     const ConvolveTerm * term)
 {
   if (operation->t == NULL)
-    return term_has_negative (term);
-  return (term_has_negative (term) && has_positive (operation->t))
+    return convolve_term_has_negative (term);
+  return (convolve_term_has_negative (term) && has_positive (operation->t))
       || (term_has_positive (term)
       && convolve_matrix_has_negative (operation->t));
 }
@@ -232,6 +233,14 @@ operation_find_frames (ConvolveOperation * operation,
 
 /* ---- the figures of the whole ---- */
 
+static gdouble
+tidy_sum (gdouble sum, gdouble l1)
+{
+  if (fabs (sum) <= SUM_TOLERANCE * l1)
+    return 0;
+  return fabs (sum - 1) <= SUM_TOLERANCE * l1 ? 1 : sum;
+}
+
 /* A level's detail is a sample less a mean of samples; low-pass and E are
  * means. Level l reads 3 pixels of its own around, each 1 << l of the
  * picture's. */
@@ -246,14 +255,6 @@ operation_measure_levels (ConvolveOperation * operation)
   operation->has_negative = TRUE;
   operation->left = operation->right = reach;
   operation->above = operation->below = reach;
-}
-
-static gdouble
-tidy_sum (gdouble sum, gdouble l1)
-{
-  if (fabs (sum) <= SUM_TOLERANCE * l1)
-    return 0;
-  return fabs (sum - 1) <= SUM_TOLERANCE * l1 ? 1 : sum;
 }
 
 static void
@@ -275,8 +276,8 @@ operation_measure (ConvolveOperation * operation)
     l1 += norm;
     square += norm * norm;
     if (!operation->split)
-      operation->has_negative |= convolve_operation_has_negative (operation,
-          term);
+      operation->has_negative |=
+          convolve_operation_has_negative (operation, term);
     operation->left = MAX (operation->left, width / 2);
     operation->right = MAX (operation->right, width - 1 - width / 2);
     operation->above = MAX (operation->above, height / 2);
@@ -350,8 +351,8 @@ convolve_operation_free (ConvolveOperation * operation)
     return;
   for (guint i = 0; i < CONVOLVE_MAX_TERMS; i++)
     convolve_term_clear (&operation->term[i]);
-  g_free (operation->why);
   g_clear_pointer (&operation->t, convolve_matrix_unref);
+  g_free (operation->why);
   g_free (operation);
 }
 
@@ -370,7 +371,7 @@ convolve_operation_levels (const ConvolveOperation * operation, gint width,
 gboolean
 convolve_operation_is_identity (const ConvolveOperation * operation)
 {
-  if (convolve_operation_is_windowed (operation))
+  if (operation->t != NULL || convolve_operation_frames (operation) > 1)
     return FALSE;
   if (operation->combine == CONVOLVE_COMBINE_DETAIL)
     return operation->n_levels == 0;

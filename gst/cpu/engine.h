@@ -54,6 +54,9 @@ void convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *t
  * frames. */
 void convolve_cpu_piece_load_input (const CpuPiece * piece, gint y, void *to);
 
+/* The same of any operation; straight. */
+void convolve_cpu_piece_load_sum (const CpuPiece * piece, gint y, void *to);
+
 /* even.c */
 
 /* Whether all alpha samples that rows y .. end - 1 of the piece see have the same positive value. To be asked for rows

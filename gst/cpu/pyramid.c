@@ -62,6 +62,13 @@ init_memory (CpuStep * step)
 
   for (guint i = 0; i < G_N_ELEMENTS (memory->words); i++)
     memory->words[i] = place (memory, width, 2 * step->lanes);
+  if (step->t_weights != NULL) {
+    step->frame_samples = width * step->lanes + CPU_SLACK;
+    memory->frames = place (memory, step->frame_samples * step->n_frames,
+        step->kernels->real_bytes);
+    memory->folded = place (memory, step->frame_samples,
+        step->kernels->real_bytes);
+  }
   memory->result[0] = place (memory, width, pixel);
   pyramid->row = place (memory, width + 8, pixel);
   pyramid->mean = place (memory, width, pixel);
@@ -270,39 +277,13 @@ mix_row (const Mix * mix, gint x, gint n, guint8 * to)
 /* ---- what phases do with a row ---- */
 
 static void
-load_frame_row (const CpuPiece * piece, const ConvolveFrame * frame, gint y,
-    guint8 * to)
-{
-  const CpuStep *step = piece->step;
-
-  /* Dense rows are read sample by sample: nothing past a row is touched. */
-  convolve_cpu_samples_load (&step->samples, step->kernels,
-      convolve_cpu_frame_row (step->pass, frame, step->pass->layout.plane, y),
-      step->pyramid->level[0].width, to,
-      (guint16 *) (piece->memory + step->memory.words[0]));
-}
-
-/* The frame's row, or the sum of those of all frames. */
-static void
 load_row (const CpuPiece * piece, gint y)
 {
   const CpuStep *step = piece->step;
-  const ConvolveMatrix *t = step->pass->operation->t;
   const CpuPyramidLevel *level = &step->pyramid->level[0];
-  guint8 *row = level->picture + (gsize) y * level->pitch;
-  guint8 *frame = piece->memory + step->pyramid->sum;
 
-  if (t == NULL) {
-    load_frame_row (piece, piece->in, y, row);
-    return;
-  }
-  memset (row, 0, level->width * pixel_bytes (step));
-  for (guint f = 0; f < step->n_frames; f++) {
-    load_frame_row (piece, piece->frames[f], y, frame);
-    step->kernels->mix ((const void *const[]) { row, frame },
-        (const gdouble[]) { 1, t->weights[f] }, 2, row,
-        level->width * step->lanes);
-  }
+  convolve_cpu_piece_load_sum (piece, y, level->picture
+      + (gsize) y * level->pitch);
 }
 
 static void

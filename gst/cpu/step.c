@@ -232,6 +232,16 @@ init_weights (CpuStep * step, gdouble * gain)
   }
 }
 
+static void
+init_frames (CpuStep * step)
+{
+  const ConvolveMatrix *t = step->pass->operation->t;
+
+  if (t != NULL)
+    step->t_weights = convolve_cpu_step_weights (step, t->weights,
+        step->n_frames);
+}
+
 static gboolean
 init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
 {
@@ -249,8 +259,10 @@ init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
   init_patterns (step, fold);
 
   step->n_frames = convolve_operation_frames (operation);
-  if (operation->combine == CONVOLVE_COMBINE_DETAIL)
+  if (operation->combine == CONVOLVE_COMBINE_DETAIL) {
+    init_frames (step);
     return convolve_cpu_pyramid_init (step, n_threads);
+  }
 
   step->left = operation->left;
   step->right = operation->right;
@@ -258,9 +270,7 @@ init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
   step->below = operation->below;
   gain = fold ? lane_numbers (pass, 0)->gain : 1;
   init_weights (step, &gain);
-  if (operation->t != NULL)
-    step->t_weights = convolve_cpu_step_weights (step, operation->t->weights,
-        step->n_frames);
+  init_frames (step);
   if (!convolve_cpu_step_init_layout (step, n_threads, like))
     return FALSE;
   convolve_cpu_step_init_terms (step, gain);

@@ -25,16 +25,6 @@ frame_filter (const ConvolveSettings * s, const gdouble * weights, guint w_sub,
   return filter;
 }
 
-/* A filter that is no weighted sum keeps what is flat. */
-static void
-measure_no_sum (RefTime * time)
-{
-  time->sum = ref_time_sum (time);
-  time->l1 = 0;
-  for (guint t = 0; t < time->n; t++)
-    time->l1 += fabs (time->w[t]);
-}
-
 /* Every weight in space times every one in time. */
 static void
 measure (RefTime * time)
@@ -56,8 +46,6 @@ measure (RefTime * time)
   }
   time->sum = (gdouble) sum;
   time->l1 = (gdouble) l1;
-  if (time->filter[0]->n_terms == 0)
-    measure_no_sum (time);
 }
 
 /* Whether so much is left of a sum that weights are divided by theirs. */
@@ -132,6 +120,12 @@ ref_time_new (const ConvolveSettings * settings, guint w_sub, guint h_sub)
     time->sum = 0;
   if (time->filter[0]->combine == REF_UNSHARP)
     time->sum = ref_time_sum (time);
+  /* What is no sum of weights leaves a flat area as it is. */
+  if (time->filter[0]->n_terms == 0) {
+    time->sum = ref_time_sum (time);
+    for (guint t = 0; t < time->n; t++)
+      time->l1 += fabs (time->w[t]);
+  }
   time->has_negative |= time->filter[0]->combine != REF_SUM;
   return time;
 }

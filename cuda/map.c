@@ -342,7 +342,10 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
     return need;
   }
   if ((pass->alpha.weighted && !weighs_itself (pass)) || pass->iterations > 1
-      || pass->precision != CONVOLVE_PRECISION_SINGLE)
+      || pass->precision != CONVOLVE_PRECISION_SINGLE
+      || pass->operation->n_terms > 2
+      || pass->operation->combine == CONVOLVE_COMBINE_DIFFUSE
+      || pass->operation->combine == CONVOLVE_COMBINE_DETAIL)
     return need;
   need.n_terms = pass->operation->n_terms;
   need.route = operation_route (pass->operation);

@@ -29,7 +29,7 @@ enum {
 enum { CONVOLVE_DO_FILTER, CONVOLVE_DO_COPY, CONVOLVE_DO_FILL };
 
 /* How terms combine (ConvolveCombine's numbers). */
-enum { CONVOLVE_DO_SUM, CONVOLVE_DO_MAGNITUDE, CONVOLVE_DO_UNSHARP };
+enum { CONVOLVE_DO_SUM, CONVOLVE_DO_MAGNITUDE, CONVOLVE_DO_UNSHARP, CONVOLVE_DO_DIFFUSE, CONVOLVE_DO_DETAIL };
 
 /* Borders: ConvolveBorder's numbers. */
 
@@ -114,16 +114,24 @@ typedef struct {
  *             edge[c] (x edge[n] likewise).
  *   COLUMNS   out = sum over j < ny of weights[j] x in(x, y + j - ay); nothing is multiplied. Outside with the constant
  *             border stands what ROWS makes of a row outside: edge[c] (x edge[n] likewise) x sum, sum being that of the
- *             row's weights.
+ *             row's weights. If there is a second, second is added: sums of more than two terms.
  *             MATRIX with add set: the same, added to what out holds.
  *   FOLD      out[c] = sum over f < nx of weights[f] x the sample of frame f, whose picture's row 0 is at frame[f] (all
  *             frames lie as picture.src does), plus what out holds if add is set. Weighted: colours count as sample x
  *             alpha, and out[n] = the sum of weights[f] x alpha, the mean as in LOAD, from frame_alpha[f]. Components
  *             that are copied get the sample of frame own, if own is less than nx, and weigh nothing.
+ *   DIFFUSE   out = in + amount x sum of f (in(q) - in) over the 4 neighbours q; f (d) = d / (1 + (d x
+ *             threshold[c])^2), threshold being the inverse of the filter's. Never weighted; nor are the next two.
+ *   REDUCE    out = sum over i, j = -2 .. 2 of c[i] c[j] in(2 x + i, 2 y + j), c = (1 4 6 4 1) / 16; in has
+ *             other_width x other_height pixels
+ *   CORRECT   out = E (second) + amount x soft (in - E (before)), soft (d) = d less what of it lies in -threshold[c] ..
+ *             threshold[c]; second and before have other_width x other_height pixels. Along each axis E (p) is at 2 x
+ *             (p(x - 1) + 6 p(x) + p(x + 1)) / 8, at 2 x + 1 (p(x) + p(x + 1)) / 2. No second: 0. Outside with the
+ *             constant border stand edge[c] for before, 0 for second.
  *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
  *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
  *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
- *             kept as with COPY.
+ *             kept as with COPY. DIFFUSE: t = in[c]; DETAIL: t = before[c] + in[c].
  *             FILTER: r = offset[c] + gain[c] x t; COPY: r = before[c]; FILL: r = fill.
  *             last: the sample is round (r) to nearest even, limited to lo .. hi (COPY: to 0 .. 2^depth - 1), and
  *             written to picture.dst. Not last: out[c] = r, unrounded, unlimited; weighted: out[n] is D if
@@ -143,6 +151,7 @@ typedef struct {
   double amount, sum;
   uint64_t frame[CONVOLVE_STAGE_FRAMES], frame_alpha[CONVOLVE_STAGE_FRAMES];    /* FOLD: device addresses */
   int32_t alpha_stride, alpha_width, alpha_height;
+  int32_t other_width, other_height;    /* REDUCE, CORRECT */
   uint16_t nx, ny, ax, ay;
   uint16_t own;                 /* FOLD */
   uint8_t add;                  /* FOLD, MATRIX */
@@ -164,6 +173,9 @@ enum {
   CONVOLVE_STAGE_MATRIX,
   CONVOLVE_STAGE_FINISH,
   CONVOLVE_STAGE_FOLD,
+  CONVOLVE_STAGE_DIFFUSE,
+  CONVOLVE_STAGE_REDUCE,
+  CONVOLVE_STAGE_CORRECT,
 };
 
 /* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------

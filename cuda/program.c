@@ -169,6 +169,13 @@ cuda_program_free (CudaProgram * program)
 /* ---- description ---- */
 
 static void
+describe_why (const ConvolveOperation * operation, GString * text)
+{
+  if (operation != NULL && operation->why != NULL)
+    g_string_append_printf (text, " (%s)", operation->why);
+}
+
+static void
 describe_group (const CudaProgram * program, const CudaGroup * group,
     GString * text)
 {
@@ -181,6 +188,7 @@ describe_group (const CudaProgram * program, const CudaGroup * group,
     if (group->wide.variant != group->any.variant)
       g_string_append_printf (text, " (unaligned: %s)",
           group->any.variant->name);
+    describe_why (pass->operation, text);
     g_string_append (text, i > 0 ? ", in the same launch\n" : "\n");
   }
 }
@@ -192,16 +200,27 @@ describe_staged (const CudaProgram * program, const CudaStaged * staged,
   const ConvolvePass *pass = &program->parent.plan->pass[staged->pass];
   const ConvolveOperation *operation = pass->operation;
 
-  g_string_append_printf (text, "plane %u, %d x %d: stages load",
-      pass->layout.plane, pass->width, pass->height);
-  for (guint t = 0; operation != NULL && t < operation->n_terms; t++)
-    g_string_append (text, operation->term[t].matrix != NULL ? ", matrix" :
-        ", rows, columns");
+  g_string_append_printf (text, "plane %u, %d x %d: ", pass->layout.plane,
+      pass->width, pass->height);
+  if (operation != NULL && convolve_operation_frames (operation) > 1)
+    g_string_append_printf (text, "%u frames, ",
+        convolve_operation_frames (operation));
+  g_string_append_printf (text, "stages %s",
+      operation != NULL && operation->t != NULL ? "fold" : "load");
+  if (operation != NULL && operation->combine == CONVOLVE_COMBINE_DIFFUSE)
+    g_string_append (text, ", diffuse");
+  else if (operation != NULL && operation->combine == CONVOLVE_COMBINE_DETAIL)
+    g_string_append_printf (text, ", pyramid of %u levels", pass->n_levels);
+  else
+    for (guint t = 0; operation != NULL && t < operation->n_terms; t++)
+      g_string_append (text, operation->term[t].matrix != NULL ? ", matrix" :
+          ", rows, columns");
   g_string_append_printf (text, ", finish%s%s",
       staged->base.weighted ? ", weighted by alpha" : "",
       staged->base.wide ? ", in two floats a value" : "");
   if (pass->iterations > 1)
     g_string_append_printf (text, ", %u times", pass->iterations);
+  describe_why (operation, text);
   g_string_append_c (text, '\n');
 }
 

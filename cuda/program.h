@@ -34,6 +34,10 @@ struct _CudaStaged {
   guint n_pictures;             /* that the pass needs: at most CUDA_MAX_SCRATCH */
   guint32 weights[CONVOLVE_MAX_TERMS][2];       /* first float of the matrix, or of the row and the column */
   guint32 t_weights;            /* those of frames */
+  gsize pyramid_bytes;          /* of the levels of a pyramid, behind the pictures */
+  struct {
+    gsize at, correction;       /* bytes from the first: levels from 1 on; corrections of all but the last */
+  } level[CONVOLVE_MAX_LEVELS + 1];
   CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
 };
 

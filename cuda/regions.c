@@ -69,6 +69,16 @@ cuda_picture_cut (ConvolveLaunchPicture * picture, const ConvolveRect * cut)
   picture->row_end = picture->height;
 }
 
+/* The levels of a pyramid begin where those of the picture have a pixel. */
+static void
+align_cut (const ConvolvePass * pass, ConvolveRect * cut)
+{
+  gint pixels = 1 << pass->n_levels;
+
+  cut->x0 -= cut->x0 % MAX (pixels, CUT_COLUMNS);
+  cut->y0 -= cut->y0 % pixels;
+}
+
 /* A region as a band of the cuts that it needs of each pass. */
 static void
 cut_passes (const ConvolvePlan * plan, const ConvolveRect * region,
@@ -87,7 +97,7 @@ cut_passes (const ConvolvePlan * plan, const ConvolveRect * region,
       continue;
     }
     cuts[i] = convolve_pass_reach (pass, &rect, pass->iterations);
-    cuts[i].x0 -= cuts[i].x0 % CUT_COLUMNS;
+    align_cut (pass, &cuts[i]);
     band->begin[i] = rect.y0 - cuts[i].y0;
     band->end[i] = rect.y1 - cuts[i].y0;
   }

@@ -4,8 +4,10 @@
  * each stage computes.
  *
  * Scratch pictures: 0 holds what the iteration filters, 1 what lies between
- * rows and columns and then the iteration's result, 2 and 3 the terms, and the
- * last one the frame itself, where it is wanted beside a sum over frames.
+ * rows and columns and then the iteration's result, 2 and 3 the terms (those of
+ * longer sums by turns, each added to the one before), and the last one the
+ * frame itself, where it is wanted beside a sum over frames. Behind them the
+ * levels of a pyramid.
  *
  * Frames are summed first, by their weights, colours times alpha already; the
  * stages that follow then take them for straight. A deep matrix is a matrix
@@ -96,7 +98,7 @@ init_terms (CudaStaged * staged, const ConvolveOperation * operation,
 
   staged->base.combine = operation->combine;
   staged->base.amount = operation->amount;
-  staged->n_pictures = PICTURE_TERM + operation->n_terms;
+  staged->n_pictures = PICTURE_TERM + MIN (operation->n_terms, 2);
   if (operation->t != NULL) {
     staged->t_weights = append_weights (weights, operation->t, wide);
     staged->n_pictures += staged->base.weighted;
@@ -110,6 +112,34 @@ init_terms (CudaStaged * staged, const ConvolveOperation * operation,
       staged->weights[t][0] = append_weights (weights, term->x, wide);
       staged->weights[t][1] = append_weights (weights, term->y, wide);
     }
+  }
+}
+
+static gsize
+picture_bytes (gint width, gint height, guint values, gboolean wide)
+{
+  return ((gsize) width * height * values * (wide ? 2 : 1) * sizeof (float)
+      + 255) / 256 * 256;
+}
+
+/* Each level is half as wide and high as the one before. */
+static void
+init_levels (CudaStaged * staged, const ConvolvePass * pass)
+{
+  gint width = pass->width, height = pass->height;
+
+  staged->n_pictures = PICTURE_TERM + 1;        /* the picture's corrections */
+  for (guint l = 0; l <= pass->n_levels; l++) {
+    gsize bytes = picture_bytes (width, height, pass->layout.n_components,
+        staged->base.wide);
+
+    if (l > 0) {
+      staged->level[l].at = staged->pyramid_bytes;
+      staged->level[l].correction = staged->level[l].at + bytes;
+      staged->pyramid_bytes += 2 * bytes;
+    }
+    width = (width + 1) / 2;
+    height = (height + 1) / 2;
   }
 }
 
@@ -136,8 +166,9 @@ staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
   staged->n_pictures = 1;
   if (p->operation != NULL)
     init_terms (staged, p->operation, weights);
-  staged->picture_bytes = ((gsize) p->width * p->height * values
-      * (base->wide ? 2 : 1) * sizeof (float) + 255) / 256 * 256;
+  staged->picture_bytes = picture_bytes (p->width, p->height, values, wide);
+  if (p->operation != NULL && p->operation->combine == CONVOLVE_COMBINE_DETAIL)
+    init_levels (staged, p);
 }
 
 /* Alpha of the pass's own grid is filtered with the colours. That of another
@@ -173,7 +204,7 @@ cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
 gsize
 cuda_staged_scratch_bytes (const CudaStaged * staged)
 {
-  return staged->picture_bytes * staged->n_pictures
+  return staged->picture_bytes * staged->n_pictures + staged->pyramid_bytes
       + (staged->alpha != NULL ? cuda_staged_scratch_bytes (staged->alpha) : 0);
 }
 
@@ -189,6 +220,11 @@ struct _Run
   ConvolveStage placed;         /* the base, with the frame's addresses */
   ConvolveRect cut;             /* what of the pass's picture is one here */
   CUdeviceptr picture[CUDA_MAX_SCRATCH];
+  CUdeviceptr pyramid;
+  struct
+  {
+    gint width, height;
+  } level[CONVOLVE_MAX_LEVELS + 1];
   Run *alpha;                   /* that of staged->alpha, or NULL */
   gboolean folded;              /* BEFORE is a sum over frames */
 };
@@ -209,6 +245,12 @@ launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
         CUDA_VARIANT_stage_finish_wide},
     [CONVOLVE_STAGE_FOLD] = {CUDA_VARIANT_stage_fold,
         CUDA_VARIANT_stage_fold_wide},
+    [CONVOLVE_STAGE_DIFFUSE] = {CUDA_VARIANT_stage_diffuse,
+        CUDA_VARIANT_stage_diffuse_wide},
+    [CONVOLVE_STAGE_REDUCE] = {CUDA_VARIANT_stage_reduce,
+        CUDA_VARIANT_stage_reduce_wide},
+    [CONVOLVE_STAGE_CORRECT] = {CUDA_VARIANT_stage_correct,
+        CUDA_VARIANT_stage_correct_wide},
   };
   CudaDevice *device = cuda_program_device (run->program);
   const ConvolveLaunchPicture *p = &stage->picture;
@@ -238,6 +280,13 @@ set_matrix (ConvolveStage * stage, const ConvolveMatrix * matrix)
   stage->ay = matrix->anchor_y;
 }
 
+/* Where the sum of the terms 0 .. t is, or term t of two. */
+static CUdeviceptr
+term_picture (const Run * run, guint t)
+{
+  return run->picture[PICTURE_TERM + t % 2];
+}
+
 /* Of sums over frames: nothing is to be multiplied any more, and outside lies
  * what the sum makes of the edge. */
 static void
@@ -259,6 +308,7 @@ static gboolean
 run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
 {
   ConvolveStage stage = run->placed;
+  gboolean many = run->pass->operation->n_terms > 2;
 
   if (run->folded)
     take_for_straight (run, &stage);
@@ -266,7 +316,7 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
   stage.weights = weights_at (run, run->staged->weights[t][0]);
   if (term->matrix != NULL) {
     stage.op = CONVOLVE_STAGE_MATRIX;
-    stage.out = run->picture[PICTURE_TERM + t];
+    stage.out = term_picture (run, t);
     set_matrix (&stage, term->matrix);
     return launch_stage (run, &stage, error);
   }
@@ -277,7 +327,9 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
     return FALSE;
   stage.op = CONVOLVE_STAGE_COLUMNS;
   stage.in = stage.out;
-  stage.out = run->picture[PICTURE_TERM + t];
+  stage.out = term_picture (run, t);
+  if (many && t > 0)
+    stage.second = term_picture (run, t - 1);
   stage.weights = weights_at (run, run->staged->weights[t][1]);
   stage.sum = convolve_matrix_sum (term->x);
   set_matrix (&stage, term->y);
@@ -430,12 +482,91 @@ is_only_folded (const Run * run)
 }
 
 static gboolean
-run_terms (const Run * run, GError ** error)
+run_diffuse (const Run * run, GError ** error)
+{
+  ConvolveStage stage = run->placed;
+
+  if (run->folded)
+    take_for_straight (run, &stage);
+  stage.op = CONVOLVE_STAGE_DIFFUSE;
+  stage.in = run->picture[PICTURE_BEFORE];
+  stage.out = run->picture[PICTURE_TERM];
+  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
+    stage.threshold[c] = stage.threshold[c] > 0 ? 1 / stage.threshold[c] : 0;
+  return launch_stage (run, &stage, error);
+}
+
+static CUdeviceptr
+level_picture (const Run * run, guint l)
+{
+  return l == 0 ? run->picture[PICTURE_BEFORE] :
+      run->pyramid + run->staged->level[l].at;
+}
+
+static CUdeviceptr
+level_correction (const Run * run, guint l)
+{
+  return l == 0 ? run->picture[PICTURE_TERM] :
+      run->pyramid + run->staged->level[l].correction;
+}
+
+/* A stage that makes a picture of level l from one of level other. */
+static void
+set_levels (const Run * run, ConvolveStage * stage, guint l, guint other)
+{
+  stage->picture.width = run->level[l].width;
+  stage->picture.height = stage->picture.row_end = run->level[l].height;
+  stage->other_width = run->level[other].width;
+  stage->other_height = run->level[other].height;
+}
+
+static gboolean
+run_pyramid (const Run * run, GError ** error)
+{
+  guint n = run->pass->n_levels;
+
+  for (guint l = 1; l <= n; l++) {
+    ConvolveStage stage = run->placed;
+
+    if (run->folded)
+      take_for_straight (run, &stage);
+    stage.op = CONVOLVE_STAGE_REDUCE;
+    set_levels (run, &stage, l, l - 1);
+    stage.in = level_picture (run, l - 1);
+    stage.out = level_picture (run, l);
+    if (!launch_stage (run, &stage, error))
+      return FALSE;
+  }
+  for (guint l = n; l-- > 0;) {
+    ConvolveStage stage = run->placed;
+
+    if (run->folded)
+      take_for_straight (run, &stage);
+    stage.op = CONVOLVE_STAGE_CORRECT;
+    set_levels (run, &stage, l, l + 1);
+    stage.amount = run->pass->operation->level[l];
+    stage.in = level_picture (run, l);
+    stage.before = level_picture (run, l + 1);
+    stage.second = l + 1 < n ? level_correction (run, l + 1) : 0;
+    stage.out = level_correction (run, l);
+    if (!launch_stage (run, &stage, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* What an operation's combination is made of. */
+static gboolean
+run_parts (const Run * run, GError ** error)
 {
   const ConvolveOperation *operation = run->pass->operation;
 
   if (operation == NULL || is_deep (run) || is_only_folded (run))
     return TRUE;
+  if (operation->combine == CONVOLVE_COMBINE_DIFFUSE)
+    return run_diffuse (run, error);
+  if (operation->combine == CONVOLVE_COMBINE_DETAIL)
+    return run_pyramid (run, error);
   for (guint t = 0; t < operation->n_terms; t++)
     if (!run_term (run, &operation->term[t], t, error))
       return FALSE;
@@ -456,6 +587,14 @@ run_finish (const Run * run, gboolean last, GError ** error)
     if (!is_only_folded (run))
       stage.in = run->picture[PICTURE_TERM];
     stage.sum = operation->sum;
+    if (operation->n_terms > 2)
+      stage.in = term_picture (run, operation->n_terms - 1);
+    /* A picture of one pixel has no level: it is as it was. */
+    if (operation->combine == CONVOLVE_COMBINE_DETAIL
+        && run->pass->n_levels == 0) {
+      stage.combine = CONVOLVE_DO_SUM;
+      stage.in = stage.before;
+    }
     if (operation->n_terms == 2)
       stage.second = run->picture[PICTURE_TERM + 1];
   }
@@ -475,7 +614,7 @@ run_iteration (Run * run, gboolean last, GError ** error)
 
   if (run->alpha != NULL && !last && !run_iteration (run->alpha, FALSE, error))
     return FALSE;
-  if (!run_terms (run, error) || !run_finish (run, last, error))
+  if (!run_parts (run, error) || !run_finish (run, last, error))
     return FALSE;
   run->folded = FALSE;
   run->picture[PICTURE_BETWEEN] = run->picture[PICTURE_BEFORE];
@@ -501,6 +640,13 @@ run_init (Run * run, CudaProgram * program, const CudaStaged * staged,
   }
   for (guint i = 0; i < staged->n_pictures; i++)
     run->picture[i] = scratch + i * staged->picture_bytes;
+  run->pyramid = scratch + staged->n_pictures * staged->picture_bytes;
+  run->level[0].width = run->cut.x1 - run->cut.x0;
+  run->level[0].height = run->cut.y1 - run->cut.y0;
+  for (guint l = 0; l < run->pass->n_levels; l++) {
+    run->level[l + 1].width = (run->level[l].width + 1) / 2;
+    run->level[l + 1].height = (run->level[l].height + 1) / 2;
+  }
 }
 
 gboolean

@@ -107,13 +107,16 @@ static gboolean
 make_plans (GstVideoConvolve * self, const GstVideoConvolveValues * values,
     ConvolvePlan * plans[2], GError ** error)
 {
+  ConvolveSettings settings = values->settings;
   gboolean needed[2];
 
+  settings.costs = gst_video_convolve_is_on_cuda (self) ? CONVOLVE_COSTS_CUDA :
+      CONVOLVE_COSTS_CPU;
   needed_plans (self, values->fields, needed);
   for (guint i = 0; i < 2; i++) {
     if (!needed[i])
       continue;
-    plans[i] = convolve_plan_new (&self->picture, &values->settings, i, error);
+    plans[i] = convolve_plan_new (&self->picture, &settings, i, error);
     if (plans[i] == NULL)
       return FALSE;
   }

@@ -51,6 +51,10 @@ static const GEnumValue filters[] = {
   {CONVOLVE_FILTER_PREWITT, "Prewitt gradient (gradient)", "prewitt"},
   {CONVOLVE_FILTER_ROBERTS, "Roberts gradient (gradient)", "roberts"},
   {CONVOLVE_FILTER_EMBOSS, "Emboss around mid grey (angle, amount)", "emboss"},
+  {CONVOLVE_FILTER_DETAIL, "Local contrast, a Laplacian pyramid (levels, "
+        "detail-gains, amount, threshold)", "detail"},
+  {CONVOLVE_FILTER_DIFFUSE, "Edge-stopping diffusion (iterations, threshold, "
+        "amount)", "diffuse"},
   {0, NULL, NULL}
 };
 
@@ -118,8 +122,13 @@ static const GEnumValue methods[] = {
   {CONVOLVE_METHOD_AUTO, "The plan chooses", "auto"},
   {CONVOLVE_METHOD_DIRECT, "One sum over the whole matrix", "direct"},
   {CONVOLVE_METHOD_SEPARABLE, "Rows, then columns", "separable"},
+  {CONVOLVE_METHOD_LOWRANK, "A sum of rows, then columns", "lowrank"},
+  {CONVOLVE_METHOD_SUMS, "Running sums, for boxes", "sums"},
+  {CONVOLVE_METHOD_PYRAMID, "Half-size pictures (detail)", "pyramid"},
   {0, NULL, NULL}
 };
+
+G_STATIC_ASSERT (G_N_ELEMENTS (methods) == CONVOLVE_N_METHODS + 1);
 
 static const GEnumValue temporal_modes[] = {
   {CONVOLVE_TEMPORAL_CENTERED, "As many newer frames as older ones",

@@ -27,6 +27,7 @@ typedef enum
   KIND_ROWS,                    /* an array of rows */
   KIND_ROW,                     /* an array: a matrix of one row */
   KIND_COLUMN,
+  KIND_GAINS,                   /* an array: a matrix of one row, or none */
   KIND_TAPS,                    /* an array: weights of frames */
   KIND_LOCATION,
   KIND_STRING,
@@ -97,11 +98,13 @@ static const Property properties[] = {
   {"radius", "Radius", "Half size of box, disk and motion in luma pixels "
         "(-1: from sigma)", KIND_INT, SETTING (radius), -1, 1024, NULL,
       CONTROLLED},
-  {"amount", "Amount", "Strength of sharpening, edge filters and emboss",
+  {"amount", "Amount", "Strength of sharpening, edge filters, emboss, detail "
+        "and diffuse",
       KIND_DOUBLE, SETTING (amount), -WEIGHT, WEIGHT, NULL, CONTROLLED},
-  {"threshold", "Threshold", "Smallest difference that unsharp enlarges, in "
-        "nominal ranges", KIND_DOUBLE, SETTING (threshold), 0, 1, NULL,
-      CONTROLLED},
+  {"threshold", "Threshold", "Difference from which on unsharp and detail "
+        "enlarge and diffuse sees an edge, in nominal ranges (-1: unsharp and "
+        "detail 0, diffuse 0.04)", KIND_DOUBLE, SETTING (threshold), -1, 1,
+      NULL, CONTROLLED},
   {"angle", "Angle", "Direction of motion and emboss in degrees, counter-"
         "clockwise, 0 is to the right", KIND_DOUBLE, SETTING (angle), -WEIGHT,
       WEIGHT, NULL, CONTROLLED},
@@ -137,6 +140,12 @@ static const Property properties[] = {
       0, 0, NULL, PLAYING},
   {"iterations", "Iterations", "How often the filter is applied", KIND_UINT,
       SETTING (iterations), 1, 1024, NULL, CONTROLLED},
+  {"levels", "Levels", "How many levels of detail, each twice as coarse as "
+        "the one before", KIND_INT, SETTING (levels), 1, CONVOLVE_MAX_LEVELS,
+      NULL, PLAYING},
+  {"detail-gains", "Detail gains", "Gain of each level of detail from the "
+        "finest on, as in <2,1.5,1>; the last is that of all coarser ones "
+        "(empty: 2)", KIND_GAINS, SETTING (detail_gains), 0, 0, NULL, PLAYING},
   {"method", "Method", "Force an algorithm", KIND_ENUM, SETTING (method), 0, 0,
       gst_video_convolve_method_get_type, PLAYING},
   {"frames-in-flight", "Frames in flight", "Frames that overlap on the GPU; n "
@@ -369,6 +378,38 @@ apply_value (GstVideoConvolveValues * values,
 }
 
 static void
+apply_gains (GstVideoConvolveValues * values,
+    const GstVideoConvolveChange * change)
+{
+  gst_video_convolve_put_matrix (&values->settings.detail_gains,
+      change->weights[0]);
+}
+
+/* Empty: the default. */
+static void
+set_gains (GstVideoConvolve * self, const Property * property,
+    const GValue * value)
+{
+  g_autoptr (GError) error = NULL;
+  guint n = gst_value_array_get_size (value);
+  ConvolveMatrix *gains = NULL;
+  GstVideoConvolveChange *change;
+
+  if (n > CONVOLVE_MAX_LEVELS)
+    g_set_error (&error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "there are %u gains, more than %d", n, CONVOLVE_MAX_LEVELS);
+  else if (n > 0)
+    gains = gst_video_convolve_matrix_from_line (value, FALSE, &error);
+  if (error != NULL) {
+    refuse (self, property->name, error->message);
+    return;
+  }
+  change = gst_video_convolve_change_new (property, apply_gains);
+  change->weights[0] = gains;
+  gst_video_convolve_change (self, change);
+}
+
+static void
 apply_rois (GstVideoConvolveValues * values,
     const GstVideoConvolveChange * change)
 {
@@ -409,6 +450,9 @@ gst_video_convolve_set_property (GObject * object, guint id,
     case KIND_ROW:
     case KIND_COLUMN:
       set_matrix (self, property, value);
+      break;
+    case KIND_GAINS:
+      set_gains (self, property, value);
       break;
     case KIND_TAPS:
       set_taps (self, property, value);
@@ -484,6 +528,7 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
       break;
     case KIND_ROW:
     case KIND_COLUMN:
+    case KIND_GAINS:
     case KIND_TAPS:
       gst_video_convolve_matrix_to_line (AT (ConvolveMatrix *, pending,
               property), value);

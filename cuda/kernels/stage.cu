@@ -183,6 +183,115 @@ clear (A (&acc)[MAX_VALUES])
     acc[c] = A::of (0.f);
 }
 
+/* Value c of a picture of width x height pixels at (x, y), which may be outside. */
+template <typename A>
+__device__ inline A
+around (uint64_t picture, const ConvolveStage &s, int width, int height, int x, int y, int c, A outside)
+{
+  int row = border_index (s.border, y, height), column = border_index (s.border, x, width);
+
+  if (row < 0 || column < 0)
+    return outside;
+  return A::load (reinterpret_cast<const float *> (picture),
+                  ((size_t)row * width + column) * s.picture.n_components + c);
+}
+
+template <typename A>
+__device__ inline A
+flow (A d, A inverse)
+{
+  A q = d * inverse;
+
+  return divide (d, A::of (1.f) + q * q);
+}
+
+/* The sums of opposite neighbours come first: between two equal steps they are nothing, and stay so. */
+template <typename A>
+__device__ inline void
+diffuse_stage (const ConvolveStage &s, int x, int y)
+{
+  int width = s.picture.width, height = s.picture.height;
+
+  for (int c = 0; c < s.picture.n_components; c++) {
+    A edge = number<A> (s.edge[c]), inverse = number<A> (s.threshold[c]);
+    A v = value_at<A> (s.in, s, s.picture.n_components, x, y, c);
+    A across = flow (around (s.in, s, width, height, x - 1, y, c, edge) - v, inverse) +
+               flow (around (s.in, s, width, height, x + 1, y, c, edge) - v, inverse);
+    A down = flow (around (s.in, s, width, height, x, y - 1, c, edge) - v, inverse) +
+             flow (around (s.in, s, width, height, x, y + 1, c, edge) - v, inverse);
+
+    put (s.out, s, s.picture.n_components, x, y, c, multiply_add (number<A> (s.amount), across + down, v));
+  }
+}
+
+/* Sixteenths and eighths are exact, so that a flat area stays what it is. */
+template <typename A>
+__device__ inline void
+reduce_stage (const ConvolveStage &s, int x, int y)
+{
+  const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
+
+  for (int c = 0; c < s.picture.n_components; c++) {
+    A edge = number<A> (s.edge[c]), sum = A::of (0.f);
+
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+      A row = A::of (0.f);
+
+#pragma unroll
+      for (int i = 0; i < 5; i++)
+        row = multiply_add (A::of (weight[i]),
+                            around (s.in, s, s.other_width, s.other_height, 2 * x + i - 2, 2 * y + j - 2, c, edge),
+                            row);
+      sum = multiply_add (A::of (weight[j]), row, sum);
+    }
+    put (s.out, s, s.picture.n_components, x, y, c, sum);
+  }
+}
+
+/* E of a coarser picture. */
+template <typename A>
+__device__ inline A
+expanded (uint64_t picture, const ConvolveStage &s, int x, int y, int c, A outside)
+{
+  const float even[3] = {1 / 8.f, 6 / 8.f, 1 / 8.f}, odd[3] = {0.f, 1 / 2.f, 1 / 2.f};
+  A sum = A::of (0.f);
+
+  for (int j = y & 1; j < 3; j++) {
+    A row = A::of (0.f);
+
+    for (int i = x & 1; i < 3; i++)
+      row = multiply_add (
+          A::of (x & 1 ? odd[i] : even[i]),
+          around (picture, s, s.other_width, s.other_height, x / 2 + i - 1, y / 2 + j - 1, c, outside), row);
+    sum = multiply_add (A::of (y & 1 ? odd[j] : even[j]), row, sum);
+  }
+  return sum;
+}
+
+template <typename A>
+__device__ inline void
+correct_stage (const ConvolveStage &s, int x, int y)
+{
+  A zero = A::of (0.f);
+
+  for (int c = 0; c < s.picture.n_components; c++) {
+    A d = value_at<A> (s.in, s, s.picture.n_components, x, y, c) -
+          expanded (s.before, s, x, y, c, number<A> (s.edge[c]));
+    A limit = number<A> (s.threshold[c]), soft = zero;
+    A over = d - limit, under = d + limit;
+
+    if (over.top () > 0.f)
+      soft = over;
+    else if (under.top () < 0.f)
+      soft = under;
+    soft = number<A> (s.amount) * soft;
+    if (s.second)
+      soft = soft + expanded (s.second, s, x, y, c, zero);
+    put (s.out, s, s.picture.n_components, x, y, c, soft);
+  }
+}
+
 template <typename A>
 __device__ inline void
 rows_stage (const ConvolveStage &s, int x, int y)
@@ -208,6 +317,12 @@ columns_stage (const ConvolveStage &s, int x, int y)
   clear (acc);
   for (int j = 0; j < s.ny; j++)
     add_pixel (s, values, x, y + j - s.ay, false, sum, A::load (w, j), acc);
+  if (s.second) {
+#pragma unroll
+    for (int c = 0; c < MAX_VALUES; c++)
+      if (c < values)
+        acc[c] = acc[c] + value_at<A> (s.second, s, values, x, y, c);
+  }
   put_all (s, values, x, y, acc);
 }
 
@@ -249,6 +364,8 @@ combined (const ConvolveStage &s, int values, int x, int y, int c, A divisor, bo
 
     return over.top () > 0.f ? multiply_add (number<A> (s.amount), d, before) : before;
   }
+  if (s.combine == CONVOLVE_DO_DETAIL)
+    return value_at<A> (s.before, s, values, x, y, c) + t;
   if (s.second) {
     A u = value_at<A> (s.second, s, values, x, y, c);
 
@@ -338,6 +455,12 @@ run (const ConvolveStage &s)
       columns_stage<A> (s, x, y);
     } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_MATRIX) {
       matrix_stage<A> (s, x, y);
+    } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_DIFFUSE) {
+      diffuse_stage<A> (s, x, y);
+    } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_REDUCE) {
+      reduce_stage<A> (s, x, y);
+    } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_CORRECT) {
+      correct_stage<A> (s, x, y);
     } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_FOLD) {
       BY_COMPONENTS (fold_stage)
     } else {

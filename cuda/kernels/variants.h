@@ -82,12 +82,18 @@
   X (stage_matrix, stage, STAGE_MATRIX, FLOAT, 1, 0) \
   X (stage_finish, stage, STAGE_FINISH, FLOAT, 2, 0) \
   X (stage_fold, stage, STAGE_FOLD, FLOAT, 1, 0) \
+  X (stage_diffuse, stage, STAGE_DIFFUSE, FLOAT, 1, 0) \
+  X (stage_reduce, stage, STAGE_REDUCE, FLOAT, 1, 0) \
+  X (stage_correct, stage, STAGE_CORRECT, FLOAT, 1, 0) \
   X (stage_load_wide, stage, STAGE_LOAD, WIDE, 1, 0) \
   X (stage_rows_wide, stage, STAGE_ROWS, WIDE, 1, 0) \
   X (stage_columns_wide, stage, STAGE_COLUMNS, WIDE, 1, 0) \
   X (stage_matrix_wide, stage, STAGE_MATRIX, WIDE, 1, 0) \
   X (stage_finish_wide, stage, STAGE_FINISH, WIDE, 2, 0) \
-  X (stage_fold_wide, stage, STAGE_FOLD, WIDE, 1, 0)
+  X (stage_fold_wide, stage, STAGE_FOLD, WIDE, 1, 0) \
+  X (stage_diffuse_wide, stage, STAGE_DIFFUSE, WIDE, 1, 0) \
+  X (stage_reduce_wide, stage, STAGE_REDUCE, WIDE, 1, 0) \
+  X (stage_correct_wide, stage, STAGE_CORRECT, WIDE, 1, 0)
 
 #define CONVOLVE_VARIANTS(X) \
   CONVOLVE_VARIANTS_STENCIL (X) \
@@ -114,6 +120,9 @@ enum {
   CONVOLVE_ROUTE_STAGE_MATRIX,
   CONVOLVE_ROUTE_STAGE_FINISH,
   CONVOLVE_ROUTE_STAGE_FOLD,
+  CONVOLVE_ROUTE_STAGE_DIFFUSE,
+  CONVOLVE_ROUTE_STAGE_REDUCE,
+  CONVOLVE_ROUTE_STAGE_CORRECT,
 };
 
 enum {

@@ -458,6 +458,53 @@ build_emboss (const ConvolveSettings * settings, const PlaneScale * scale,
   return TRUE;
 }
 
+/* ---- not weighted sums ---- */
+
+static gboolean
+build_detail (const ConvolveSettings * settings, const PlaneScale * scale,
+    ConvolveOperation * operation, GError ** error)
+{
+  const ConvolveMatrix *gains = settings->detail_gains;
+  gdouble coarser = MAX (scale->sub_x, scale->sub_y);
+  gint first = 0;
+
+  operation->combine = CONVOLVE_COMBINE_DETAIL;
+  for (; coarser > 1; coarser /= 2)
+    first++;
+  for (gint l = first; l < settings->levels; l++) {
+    gdouble gain = 2, *level = &operation->level[l - first];
+
+    if (gains != NULL)
+      gain = gains->weights[MIN ((guint) l, gains->width - 1)];
+    *level = settings->amount * (gain - 1);
+    /* Coarser ones that add nothing need not be made. */
+    if (*level != 0)
+      operation->n_levels = l - first + 1;
+  }
+  return TRUE;
+}
+
+#define MAX_DIFFUSE_AMOUNT 1.25
+/* Less counts as 0: it would move a sample by less than anybody can see, in any
+ * number of steps. */
+#define MIN_DIFFUSE_THRESHOLD 1e-9
+
+static gboolean
+build_diffuse (const ConvolveSettings * settings, const PlaneScale * scale,
+    ConvolveOperation * operation, GError ** error)
+{
+  gdouble step = CLAMP (settings->amount, 0, MAX_DIFFUSE_AMOUNT) / 5;
+
+  if (convolve_settings_threshold (settings) <= MIN_DIFFUSE_THRESHOLD)
+    step = 0;
+  operation->combine = CONVOLVE_COMBINE_DIFFUSE;
+  operation->amount = step;
+  add_direct (operation, convolve_matrix_new (3, 3, (const gdouble[]) {
+            0, step, 0, step, 1 - 4 * step, step, 0, step, 0
+          }));
+  return TRUE;
+}
+
 /* ---- custom ---- */
 
 /* The rule is about the product's sum: a zero-sum row is not made up for by a
@@ -531,6 +578,8 @@ static const struct
   [CONVOLVE_FILTER_PREWITT] = {"prewitt", build_prewitt},
   [CONVOLVE_FILTER_ROBERTS] = {"roberts", build_roberts},
   [CONVOLVE_FILTER_EMBOSS] = {"emboss", build_emboss},
+  [CONVOLVE_FILTER_DETAIL] = {"detail", build_detail},
+  [CONVOLVE_FILTER_DIFFUSE] = {"diffuse", build_diffuse},
 };
 
 static const gchar *const border_names[CONVOLVE_N_BORDERS] = {
@@ -551,6 +600,15 @@ const gchar *
 convolve_border_name (ConvolveBorder border)
 {
   return (guint) border < CONVOLVE_N_BORDERS ? border_names[border] : NULL;
+}
+
+gdouble
+convolve_settings_threshold (const ConvolveSettings * settings)
+{
+  if (settings->filter == CONVOLVE_FILTER_DIFFUSE)
+    return settings->threshold < 0 ? 0.04 :
+        MAX (settings->threshold, MIN_DIFFUSE_THRESHOLD);
+  return MAX (settings->threshold, 0);
 }
 
 gboolean

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The filters' weights (docs/filters.md): from settings and a plane's subsampling to an operation. filter.c makes
- * matrices, operation.c puts them together. */
+ * matrices, method.c chooses their form, operation.c puts them together. */
 #pragma once
 
 #include "settings.h"
@@ -19,11 +19,15 @@ typedef enum {
   CONVOLVE_COMBINE_SUM,         /* t0 + t1 + ... */
   CONVOLVE_COMBINE_MAGNITUDE,   /* sqrt (t0^2 + t1^2); two terms */
   CONVOLVE_COMBINE_UNSHARP,     /* d = v - t0; v + (|d| > threshold ? amount x d : 0); one term */
+  CONVOLVE_COMBINE_DIFFUSE,     /* v + amount x sum over the 4 neighbours q of f (q - v), f (d) = d / (1 + (d /
+                                 * threshold)^2); t0 is what that is where threshold is infinite: a 3 x 3 matrix. One
+                                 * term, threshold is not 0 */
+  CONVOLVE_COMBINE_DETAIL,      /* v + the corrections of a Laplacian pyramid, see level; no term */
 } ConvolveCombine;
 
 /* Across frames, the input sample v (and all others) are sums over before + 1 + after frames, the oldest first. Where t
  * is NULL but there are several frames the only term's matrix is deep, and the sum is over all of it. */
-#define CONVOLVE_MAX_TERMS 2
+#define CONVOLVE_MAX_TERMS 8
 
 typedef struct {
   ConvolveCombine combine;
@@ -31,11 +35,21 @@ typedef struct {
   ConvolveTerm term[CONVOLVE_MAX_TERMS];
   guint before, after;          /* frames that are older and newer than the one that is written */
   ConvolveMatrix *t;            /* their weights (1 x 1, before + 1 + after deep), or NULL; owned */
-  gdouble amount;               /* for CONVOLVE_COMBINE_UNSHARP */
+  gdouble amount;               /* for CONVOLVE_COMBINE_UNSHARP and CONVOLVE_COMBINE_DIFFUSE */
+  /* For CONVOLVE_COMBINE_DETAIL, as docs/filters.md has it: value = G (0) + Q (0), where Q (n_levels) = 0 and Q (l) =
+   * E (Q (l + 1)) + level[l] x soft (G (l) - E (G (l + 1))). Outside with the constant border Q is 0. */
+  guint n_levels;
+  gdouble level[CONVOLVE_MAX_LEVELS];
   gdouble sum;                  /* what a flat area of 1 becomes: the sum of weights, 0 for magnitude, 1 for unsharp */
   gdouble l1;                   /* the largest magnitude that input samples of magnitude 1 can give */
+  gdouble growth;               /* how much larger than in its input an error can be; l1 where the filter is linear */
   gboolean has_negative;        /* some weight is negative (always for magnitude and unsharp) */
-  guint left, right, above, below;      /* pixels that the terms reach beyond the output pixel */
+  guint left, right, above, below;      /* pixels that the filter reaches beyond the output pixel */
+  ConvolveMethod method;        /* that was asked for */
+  guint composed;               /* 0, or the iterations that this is all at once */
+  gdouble step_sum;             /* sum of one of them */
+  gboolean split;               /* the terms of a sum are parts of one matrix, whose has_negative and sum these are */
+  gchar *why;                   /* owned: why the terms have the form that they have, in words; NULL: no choice */
 } ConvolveOperation;
 
 /* Makes the operation of settings for a plane whose pixels are 1 << w_sub by 1 << h_sub luma pixels; scale and bias are
@@ -59,6 +73,10 @@ convolve_operation_is_windowed (const ConvolveOperation * operation)
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (ConvolveOperation, convolve_operation_free)
+/* The levels that the pyramid of a picture has, at most the operation's. */
+guint convolve_operation_levels (const ConvolveOperation * operation, gint width, gint height);
+/* The threshold of settings, or what suits the filter; above 0 for diffuse. */
+gdouble convolve_settings_threshold (const ConvolveSettings * settings);
 /* TRUE if it gives back its input, exactly. */
 gboolean convolve_operation_is_identity (const ConvolveOperation * operation);
 /* Short: "separable 13x13", "direct 3x3", "magnitude of separable 3x3, separable 3x3", "3 frames, direct 3x3". */

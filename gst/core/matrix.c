@@ -590,6 +590,74 @@ convolve_matrix_separate (const ConvolveMatrix * matrix, ConvolveMatrix ** x,
   return TRUE;
 }
 
+/* Takes the outer product of y and x off rest. */
+static void
+matrix_subtract (ConvolveMatrix * rest, const ConvolveMatrix * x,
+    const ConvolveMatrix * y)
+{
+  gdouble *weight = rest->weights;
+
+  for (guint j = 0; j < rest->height; j++)
+    for (guint i = 0; i < rest->width; i++)
+      *weight++ -= y->weights[j] * x->weights[i];
+}
+
+static gsize
+matrix_largest (const ConvolveMatrix * matrix)
+{
+  gsize largest = 0;
+
+  for (gsize i = 1; i < matrix_size (matrix); i++)
+    if (fabs (matrix->weights[i]) > fabs (matrix->weights[largest]))
+      largest = i;
+  return largest;
+}
+
+/* Gaussian elimination with complete pivoting: the row and the column through
+ * the largest element of what is left are a product that leaves zeros in
+ * their place. */
+guint
+convolve_matrix_low_rank (const ConvolveMatrix * matrix, guint most,
+    ConvolveMatrix ** x, ConvolveMatrix ** y)
+{
+  guint width = matrix->width, height = matrix->height, n = 0;
+  g_autoptr (ConvolveMatrix) rest =
+      convolve_matrix_new (width, height, matrix->weights);
+  gsize pivot = matrix_largest (rest);
+  gdouble limit = MATRIX_RANK_TOLERANCE * fabs (rest->weights[pivot]);
+
+  for (; n < most && (n == 0 || fabs (rest->weights[pivot]) > limit); n++) {
+    gdouble largest = rest->weights[pivot];
+
+    x[n] = matrix_alloc (width, 1);
+    y[n] = matrix_alloc (1, height);
+    for (guint i = 0; i < width; i++)
+      x[n]->weights[i] = rest->weights[pivot - pivot % width + i];
+    for (guint j = 0; j < height; j++)
+      y[n]->weights[j] = largest != 0 ?
+          rest->weights[(gsize) j * width + pivot % width] / largest : 0;
+    matrix_subtract (rest, x[n], y[n]);
+    pivot = matrix_largest (rest);
+  }
+  if (fabs (rest->weights[pivot]) <= limit)
+    return n;
+  for (guint i = 0; i < n; i++) {
+    convolve_matrix_unref (x[i]);
+    convolve_matrix_unref (y[i]);
+  }
+  return 0;
+}
+
+guint64
+convolve_matrix_count (const ConvolveMatrix * matrix)
+{
+  guint64 n = 0;
+
+  for (gsize i = 0; i < matrix_size (matrix); i++)
+    n += matrix->weights[i] != 0;
+  return n;
+}
+
 gchar *
 convolve_matrix_to_string (const ConvolveMatrix * matrix)
 {

@@ -83,6 +83,11 @@ ConvolveMatrix *convolve_matrix_trim (ConvolveMatrix * matrix);
 /* TRUE if the matrix has rank 1 to within 1e-12 of its largest weight: then *x (width x 1) and *y (1 x height) are
  * new matrices whose outer product it is. A 1 x n or n x 1 matrix is always separable. */
 gboolean convolve_matrix_separate (const ConvolveMatrix * matrix, ConvolveMatrix ** x, ConvolveMatrix ** y);
+/* The fewest products of a row and a column, at most `most` of them, whose sum is the matrix to within 1e-12 of its
+ * largest weight: their number, and x[i] (width x 1), y[i] (1 x height) are new matrices. 0 if there are not. */
+guint convolve_matrix_low_rank (const ConvolveMatrix * matrix, guint most, ConvolveMatrix ** x, ConvolveMatrix ** y);
+/* Elements that are not 0. */
+guint64 convolve_matrix_count (const ConvolveMatrix * matrix);
 /* The weights as rows of text, for logs and tests. */
 gchar *convolve_matrix_to_string (const ConvolveMatrix * matrix);
 

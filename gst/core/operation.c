@@ -12,6 +12,13 @@
 #define SUM_TOLERANCE 1e-12
 
 static gboolean
+check_gains (const ConvolveMatrix * gains)
+{
+  return gains == NULL || (gains->height == 1 && gains->depth == 1
+      && gains->width <= CONVOLVE_MAX_LEVELS);
+}
+
+static gboolean
 check_settings (const ConvolveSettings * settings, GError ** error)
 {
   const struct
@@ -27,7 +34,10 @@ check_settings (const ConvolveSettings * settings, GError ** error)
             CONVOLVE_MATRIX_MAX_WEIGHT)},
     {"angle", isfinite (settings->angle)},
     {"gradient", (guint) settings->gradient <= CONVOLVE_GRADIENT_Y},
-    {"method", (guint) settings->method <= CONVOLVE_METHOD_SEPARABLE},
+    {"method", (guint) settings->method < CONVOLVE_N_METHODS},
+    {"levels", settings->levels >= 1
+          && settings->levels <= CONVOLVE_MAX_LEVELS},
+    {"detail-gains", check_gains (settings->detail_gains)},
     {"temporal-mode",
         (guint) settings->temporal_mode <= CONVOLVE_TEMPORAL_CAUSAL},
     {"kernel-t", settings->kernel_t == NULL || (settings->kernel_t->height == 1
@@ -45,8 +55,8 @@ check_settings (const ConvolveSettings * settings, GError ** error)
   return TRUE;
 }
 
-static void
-term_clear (ConvolveTerm * term)
+void
+convolve_term_clear (ConvolveTerm * term)
 {
   g_clear_pointer (&term->matrix, convolve_matrix_unref);
   g_clear_pointer (&term->x, convolve_matrix_unref);
@@ -67,14 +77,14 @@ trim (ConvolveMatrix ** matrix)
 
 /* ---- the figures of one term ---- */
 
-static guint
-term_width (const ConvolveTerm * term)
+guint
+convolve_term_width (const ConvolveTerm * term)
 {
   return term->matrix != NULL ? term->matrix->width : term->x->width;
 }
 
-static guint
-term_height (const ConvolveTerm * term)
+guint
+convolve_term_height (const ConvolveTerm * term)
 {
   return term->matrix != NULL ? term->matrix->height : term->y->height;
 }
@@ -104,8 +114,8 @@ has_positive (const ConvolveMatrix * matrix)
 }
 
 /* A product of a row and a column is negative where their signs differ. */
-static gboolean
-term_has_negative (const ConvolveTerm * term)
+gboolean
+convolve_term_has_negative (const ConvolveTerm * term)
 {
   if (term->matrix != NULL)
     return convolve_matrix_has_negative (term->matrix);
@@ -124,13 +134,13 @@ term_has_positive (const ConvolveTerm * term)
 }
 
 /* Of a term's weights times those of frames. */
-static gboolean
-operation_has_negative (const ConvolveOperation * operation,
+gboolean
+convolve_operation_has_negative (const ConvolveOperation * operation,
     const ConvolveTerm * term)
 {
   if (operation->t == NULL)
-    return term_has_negative (term);
-  return (term_has_negative (term) && has_positive (operation->t))
+    return convolve_term_has_negative (term);
+  return (convolve_term_has_negative (term) && has_positive (operation->t))
       || (term_has_positive (term)
       && convolve_matrix_has_negative (operation->t));
 }
@@ -144,145 +154,12 @@ term_is_identity (const ConvolveTerm * term)
       && convolve_matrix_is_identity (term->y);
 }
 
-/* ---- forms ---- */
-
-static guint64
-term_taps (const ConvolveTerm * term)
-{
-  return (guint64) term_width (term) * term_height (term);
-}
-
-static gboolean
-check_direct (guint64 taps, GError ** error)
-{
-  if (taps <= CONVOLVE_DIRECT_MAX_TAPS)
-    return TRUE;
-  g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
-      "method=direct would take %" G_GUINT64_FORMAT " weights and can have %d:"
-      " choose method=auto or a smaller sigma or radius", taps,
-      CONVOLVE_DIRECT_MAX_TAPS);
-  return FALSE;
-}
-
-static gboolean
-term_make_direct (ConvolveTerm * term, GError ** error)
-{
-  ConvolveMatrix *matrix;
-
-  if (term->matrix != NULL)
-    return TRUE;
-  if (!check_direct (term_taps (term), error))
-    return FALSE;
-  matrix = convolve_matrix_outer (term->x, term->y);
-  term_clear (term);
-  term->matrix = matrix;
-  return TRUE;
-}
-
-/* Adds the weights of term to a larger matrix, anchor upon anchor. */
-static void
-add_term (ConvolveMatrix * to, const ConvolveTerm * term)
-{
-  guint width = term_width (term), height = term_height (term);
-  guint x = to->anchor_x - width / 2, y = to->anchor_y - height / 2;
-
-  for (guint j = 0; j < height; j++) {
-    gdouble *row = to->weights + (gsize) (y + j) * to->width + x;
-
-    for (guint i = 0; i < width; i++)
-      row[i] += term->matrix != NULL ?
-          term->matrix->weights[(gsize) j * width + i] :
-          term->y->weights[j] * term->x->weights[i];
-  }
-}
-
-/* Several terms of a sum become one matrix. */
-static gboolean
-operation_merge (ConvolveOperation * operation, GError ** error)
-{
-  guint width = 1, height = 1;
-  g_autofree gdouble *zeros = NULL;
-  ConvolveMatrix *matrix;
-
-  /* Odd sizes have room for an even one of one less on either side. */
-  for (guint i = 0; i < operation->n_terms; i++) {
-    width = MAX (width, term_width (&operation->term[i]) | 1);
-    height = MAX (height, term_height (&operation->term[i]) | 1);
-  }
-  if (!check_direct ((guint64) width * height, error))
-    return FALSE;
-
-  zeros = g_new0 (gdouble, (gsize) width * height);
-  matrix = convolve_matrix_new (width, height, zeros);
-  for (guint i = 0; i < operation->n_terms; i++) {
-    /* Where terms cancel out, the method must not change what they are. */
-    operation->has_negative |= operation_has_negative (operation,
-        &operation->term[i]);
-    add_term (matrix, &operation->term[i]);
-    term_clear (&operation->term[i]);
-  }
-  operation->n_terms = 1;
-  operation->term[0].matrix = matrix;
-  return TRUE;
-}
-
-/* Whether the rank test is worth its time: for lines, and up to what a user's
- * own matrix may be. */
-static gboolean
-term_may_separate (const ConvolveTerm * term)
-{
-  guint width = term_width (term), height = term_height (term);
-
-  if (term->matrix != NULL && term->matrix->depth > 1)
-    return FALSE;
-  return width == 1 || height == 1 || (width <= CONVOLVE_MATRIX_MAX_SIDE
-      && height <= CONVOLVE_MATRIX_MAX_SIDE);
-}
-
-static void
-term_try_separate (ConvolveTerm * term)
-{
-  ConvolveMatrix *x, *y;
-
-  if (term->matrix == NULL || !term_may_separate (term)
-      || !convolve_matrix_separate (term->matrix, &x, &y))
-    return;
-  term_clear (term);
-  term->x = x;
-  term->y = y;
-}
-
-static gboolean
-operation_apply_method (ConvolveOperation * operation,
-    const ConvolveSettings * settings, GError ** error)
-{
-  if (settings->method == CONVOLVE_METHOD_DIRECT
-      && operation->combine == CONVOLVE_COMBINE_SUM && operation->n_terms > 1)
-    return operation_merge (operation, error);
-
-  for (guint i = 0; i < operation->n_terms; i++) {
-    ConvolveTerm *term = &operation->term[i];
-
-    if (settings->method == CONVOLVE_METHOD_DIRECT) {
-      if (!term_make_direct (term, error))
-        return FALSE;
-      continue;
-    }
-    term_try_separate (term);
-    if (settings->method == CONVOLVE_METHOD_SEPARABLE && term->matrix != NULL) {
-      g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
-          "method=separable cannot be had: the filter %s with these values is "
-          "not the product of a row and a column",
-          convolve_filter_name (settings->filter));
-      return FALSE;
-    }
-  }
-  return TRUE;
-}
-
 static void
 operation_trim (ConvolveOperation * operation)
 {
+  /* Its matrix says what it reads, whatever the weights. */
+  if (operation->combine == CONVOLVE_COMBINE_DIFFUSE)
+    return;
   for (guint i = 0; i < operation->n_terms; i++) {
     trim (&operation->term[i].matrix);
     trim (&operation->term[i].x);
@@ -364,6 +241,22 @@ tidy_sum (gdouble sum, gdouble l1)
   return fabs (sum - 1) <= SUM_TOLERANCE * l1 ? 1 : sum;
 }
 
+/* A level's detail is a sample less a mean of samples; low-pass and E are
+ * means. Level l reads 3 pixels of its own around, each 1 << l of the
+ * picture's. */
+static void
+operation_measure_levels (ConvolveOperation * operation)
+{
+  guint reach = 4u << operation->n_levels;
+
+  operation->l1 = 1;
+  for (guint l = 0; l < operation->n_levels; l++)
+    operation->l1 += 2 * fabs (operation->level[l]);
+  operation->has_negative = TRUE;
+  operation->left = operation->right = reach;
+  operation->above = operation->below = reach;
+}
+
 static void
 operation_measure (ConvolveOperation * operation)
 {
@@ -375,13 +268,16 @@ operation_measure (ConvolveOperation * operation)
   }
   for (guint i = 0; i < operation->n_terms; i++) {
     const ConvolveTerm *term = &operation->term[i];
-    guint width = term_width (term), height = term_height (term);
+    guint width = convolve_term_width (term);
+    guint height = convolve_term_height (term);
     gdouble norm = term_l1 (term);
 
     sum += term_sum (term);
     l1 += norm;
     square += norm * norm;
-    operation->has_negative |= operation_has_negative (operation, term);
+    if (!operation->split)
+      operation->has_negative |=
+          convolve_operation_has_negative (operation, term);
     operation->left = MAX (operation->left, width / 2);
     operation->right = MAX (operation->right, width - 1 - width / 2);
     operation->above = MAX (operation->above, height / 2);
@@ -403,7 +299,22 @@ operation_measure (ConvolveOperation * operation)
       operation->l1 = (1 + fabs (operation->amount) * (1 + l1)) * l1_t;
       operation->has_negative = TRUE;
       break;
+    case CONVOLVE_COMBINE_DIFFUSE:
+      /* No value leaves the range of its neighbours'. The slope of f is in
+       * -1/8 .. 1, so an error is passed on times 1 + 8 x amount / 8 at
+       * most. */
+      operation->sum = tidy_sum (sum_t, l1_t);
+      operation->l1 = l1_t;
+      operation->growth = (1 + operation->amount) * l1_t;
+      operation->has_negative = TRUE;
+      return;
+    case CONVOLVE_COMBINE_DETAIL:
+      operation_measure_levels (operation);
+      operation->sum = tidy_sum (sum_t, l1_t);
+      operation->l1 *= l1_t;
+      break;
   }
+  operation->growth = operation->l1;
 }
 
 ConvolveOperation *
@@ -420,10 +331,16 @@ convolve_operation_new (const ConvolveSettings * settings, guint w_sub,
   if (!operation_find_frames (operation, settings, error))
     return NULL;
   operation_trim (operation);
-  if (!operation_apply_method (operation, settings, error))
+  if (!convolve_operation_apply_method (operation, settings, error))
     return NULL;
   operation_trim (operation);   /* what became 0 in a sum or a product */
   operation_measure (operation);
+  if (convolve_operation_compose (operation, settings)) {
+    operation->left = operation->right = 0;
+    operation->above = operation->below = 0;
+    operation_trim (operation);
+    operation_measure (operation);
+  }
   return g_steal_pointer (&operation);
 }
 
@@ -433,22 +350,40 @@ convolve_operation_free (ConvolveOperation * operation)
   if (operation == NULL)
     return;
   for (guint i = 0; i < CONVOLVE_MAX_TERMS; i++)
-    term_clear (&operation->term[i]);
+    convolve_term_clear (&operation->term[i]);
   g_clear_pointer (&operation->t, convolve_matrix_unref);
+  g_free (operation->why);
   g_free (operation);
+}
+
+guint
+convolve_operation_levels (const ConvolveOperation * operation, gint width,
+    gint height)
+{
+  gint side = MAX (width, height);
+  guint n = 0;
+
+  for (; n < operation->n_levels && side > 1; n++)
+    side -= side / 2;
+  return n;
 }
 
 gboolean
 convolve_operation_is_identity (const ConvolveOperation * operation)
 {
-  if (operation->n_terms != 1 || operation->t != NULL
-      || convolve_operation_frames (operation) > 1)
+  if (operation->t != NULL || convolve_operation_frames (operation) > 1)
+    return FALSE;
+  if (operation->combine == CONVOLVE_COMBINE_DETAIL)
+    return operation->n_levels == 0;
+  if (operation->n_terms != 1)
     return FALSE;
   switch (operation->combine) {
     case CONVOLVE_COMBINE_SUM:
       return term_is_identity (&operation->term[0]);
     case CONVOLVE_COMBINE_UNSHARP:
       return operation->amount == 0 || term_is_identity (&operation->term[0]);
+    case CONVOLVE_COMBINE_DIFFUSE:
+      return operation->amount == 0;
     default:
       return FALSE;
   }
@@ -461,20 +396,27 @@ convolve_operation_describe (const ConvolveOperation * operation)
     [CONVOLVE_COMBINE_SUM] = "sum of ",
     [CONVOLVE_COMBINE_MAGNITUDE] = "magnitude of ",
     [CONVOLVE_COMBINE_UNSHARP] = "unsharp of ",
+    [CONVOLVE_COMBINE_DIFFUSE] = "diffusion of ",
   };
   GString *string = g_string_new (NULL);
 
   if (convolve_operation_frames (operation) > 1)
     g_string_append_printf (string, "%u frames, ",
         convolve_operation_frames (operation));
+  if (operation->combine == CONVOLVE_COMBINE_DETAIL) {
+    g_string_append_printf (string, "pyramid of %u level%s",
+        operation->n_levels, operation->n_levels == 1 ? "" : "s");
+    return g_string_free (string, FALSE);
+  }
+
   if (operation->combine != CONVOLVE_COMBINE_SUM || operation->n_terms > 1)
     g_string_append (string, combines[operation->combine]);
   for (guint i = 0; i < operation->n_terms; i++) {
     const ConvolveTerm *term = &operation->term[i];
 
     g_string_append_printf (string, "%s%s %ux%u", i > 0 ? ", " : "",
-        term->matrix != NULL ? "direct" : "separable", term_width (term),
-        term_height (term));
+        term->matrix != NULL ? "direct" : "separable",
+        convolve_term_width (term), convolve_term_height (term));
   }
   return g_string_free (string, FALSE);
 }

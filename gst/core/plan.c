@@ -40,7 +40,7 @@ check_settings (const ConvolveSettings * settings, GError ** error)
             CONVOLVE_MATRIX_MAX_WEIGHT)},
     {"bias", convolve_in_range (settings->bias, -CONVOLVE_MATRIX_MAX_WEIGHT,
             CONVOLVE_MATRIX_MAX_WEIGHT)},
-    {"threshold", convolve_in_range (settings->threshold, 0, 1)},
+    {"threshold", convolve_in_range (settings->threshold, -G_MAXDOUBLE, 1)},
     {"border", (guint) settings->border < CONVOLVE_N_BORDERS},
     {"alpha-mode", (guint) settings->alpha_mode <= CONVOLVE_ALPHA_WEIGHTED},
     {"clamp", (guint) settings->clamp <= CONVOLVE_CLAMP_NOMINAL},
@@ -206,6 +206,23 @@ component_action (const PlanContext * context, guint role,
   return CONVOLVE_ACTION_FILTER;
 }
 
+/* From gain and offset of one iteration to those of all: each passes on what
+ * the one before added. */
+static void
+component_compose (const ConvolveOperation * operation,
+    ConvolvePassComponent * component)
+{
+  gdouble factor = component->gain * operation->step_sum;
+  gdouble gain = 1, offset = 0;
+
+  for (guint i = 0; i < operation->composed; i++) {
+    gain *= component->gain;
+    offset = offset * factor + component->offset;
+  }
+  component->gain = gain;
+  component->offset = offset;
+}
+
 static void
 component_init (const PlanContext * context, const ConvolveComponent *
     component, const ConvolveOperation * operation, ConvolvePassComponent * to)
@@ -217,7 +234,7 @@ component_init (const PlanContext * context, const ConvolveComponent *
   to->action = component_action (context, component->role, operation);
   to->edge = component_edge (context, component, &levels);
   to->fill = levels.middle;
-  to->threshold = settings->threshold * levels.nominal;
+  to->threshold = convolve_settings_threshold (settings) * levels.nominal;
   component_clamp (context, component, &levels, to);
 
   to->gain = 1;
@@ -231,7 +248,10 @@ component_init (const PlanContext * context, const ConvolveComponent *
   if (component->role != CONVOLVE_ROLE_ALPHA)
     to->gain = settings->scale;
   to->offset = levels.zero + bias * levels.nominal
-      - to->gain * operation->sum * levels.zero;
+      - to->gain * (operation->composed > 0 ? operation->step_sum :
+      operation->sum) * levels.zero;
+  if (operation->composed > 0)
+    component_compose (operation, to);
 
   /* What gives back its input is a copy to every backend. */
   if (convolve_operation_is_identity (operation) && to->gain == 1
@@ -289,6 +309,23 @@ quotient_needs_double (const ConvolveOperation * operation)
   return FALSE;
 }
 
+/* How many roundings of the size of its result an application has. */
+static gdouble
+operation_roundings (const ConvolveOperation * operation, guint n_levels)
+{
+  gdouble frames = operation->t != NULL ? operation->t->depth / 4.0 : 0;
+
+  switch (operation->combine) {
+    case CONVOLVE_COMBINE_DIFFUSE:
+      return 8 + frames;
+    case CONVOLVE_COMBINE_DETAIL:
+      /* Each level's means on the way down, and on the way up again. */
+      return 4 + 6.0 * n_levels + frames;
+    default:
+      return 4 + operation_taps (operation) / 4.0;
+  }
+}
+
 /* The error of float arithmetic, in steps of the sample. One application of
  * weights to samples of magnitude m gives at most m x |gain| x l1 + |offset|,
  * wrong by this times 2^-24 times a count of roundings: a few for the weights,
@@ -304,14 +341,15 @@ single_error (const ConvolvePass * pass, const ConvolvePassComponent *
 {
   const ConvolveOperation *operation = pass->operation;
   gdouble growth = fabs (component->gain) * operation->l1;
-  gdouble roundings = 4 + operation_taps (operation) / 4.0;
+  gdouble error_growth = fabs (component->gain) * operation->growth;
+  gdouble roundings = operation_roundings (operation, pass->n_levels);
   gdouble size = MAX (component->hi, component->edge), error = 0;
 
   if (pass->alpha.weighted)
     roundings *= 3;             /* numerator, divisor, and what joins them */
   for (guint i = 0; i < pass->iterations && error <= MAX_SINGLE_ERROR; i++) {
     size = size * growth + fabs (component->offset);
-    error = error * growth + size * roundings * FLOAT_EPSILON;
+    error = error * error_growth + size * roundings * FLOAT_EPSILON;
   }
   return error;
 }
@@ -415,6 +453,11 @@ pass_init (const PlanContext * context, const ConvolveLayout * layout,
   pass->row_step = fields ? 2 : 1;
   pass->border = context->settings->border;
   pass->iterations = context->settings->iterations;
+  if (operation != NULL && operation->composed > 0)
+    pass->iterations = 1;
+  if (operation != NULL)
+    pass->n_levels = convolve_operation_levels (operation, pass->width,
+        pass->height);
 
   for (guint c = 0; c < layout->n_components; c++) {
     component_init (context, &layout->component[c], operation,
@@ -428,6 +471,33 @@ pass_init (const PlanContext * context, const ConvolveLayout * layout,
   if (colours && wants_weighted (context, operation))
     pass_init_alpha (context, fields, field, pass);
   pass->precision = pass_precision (pass);
+}
+
+/* A sum of pairs is the matrix to the last bits; but where a divisor is made of
+ * weights times alpha, 0 must be 0. And alpha changes between iterations. */
+static ConvolveOperation *
+make_operation (const PlanContext * context, const ConvolveLayout * layout,
+    GError ** error)
+{
+  ConvolveSettings settings = *context->settings;
+  ConvolveOperation *operation = convolve_operation_new (&settings,
+      layout->w_sub, layout->h_sub, error);
+
+  if (operation == NULL || (!operation->split && operation->composed == 0)
+      || !wants_weighted (context, operation))
+    return operation;
+  settings.iterations = 1;
+  if (operation->split)
+    settings.method = CONVOLVE_METHOD_DIRECT;
+  convolve_operation_free (operation);
+  if (context->settings->method == CONVOLVE_METHOD_LOWRANK) {
+    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+        "method=lowrank cannot be had where colors are weighted by alpha: "
+        "choose method=auto or alpha-mode=straight");
+    return NULL;
+  }
+  return convolve_operation_new (&settings, layout->w_sub, layout->h_sub,
+      error);
 }
 
 static gboolean
@@ -477,8 +547,7 @@ plan_make_operations (const PlanContext * context, ConvolvePlan * plan,
     if (operations[i] != NULL)
       continue;
     plan->operations[plan->n_operations] =
-        convolve_operation_new (context->settings, layout[i].w_sub,
-        layout[i].h_sub, error);
+        make_operation (context, &layout[i], error);
     if (plan->operations[plan->n_operations] == NULL)
       return FALSE;
     operations[i] = plan->operations[plan->n_operations++];

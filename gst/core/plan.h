@@ -27,7 +27,7 @@ typedef struct {
   gdouble lo, hi;               /* integers: the clamp */
   gdouble edge;                 /* integer: what stands outside the picture with the constant border */
   gdouble fill;                 /* integer */
-  gdouble threshold;            /* for CONVOLVE_COMBINE_UNSHARP */
+  gdouble threshold;            /* for CONVOLVE_COMBINE_UNSHARP, _DIFFUSE and _DETAIL */
 } ConvolvePassComponent;
 
 typedef enum {
@@ -59,6 +59,7 @@ typedef struct {
   ConvolvePassAlpha alpha;
   ConvolveBorder border;
   guint iterations;
+  guint n_levels;               /* of a pyramid, for CONVOLVE_COMBINE_DETAIL: as many as the picture has */
   ConvolvePrecision precision;
 } ConvolvePass;
 

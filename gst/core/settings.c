@@ -19,7 +19,7 @@ convolve_settings_init (ConvolveSettings * settings)
   settings->sigma_y = -1.0;
   settings->radius = -1;
   settings->amount = 1.0;
-  settings->threshold = 0.0;
+  settings->threshold = -1.0;
   settings->angle = 0.0;
   settings->gradient = CONVOLVE_GRADIENT_MAGNITUDE;
   settings->border = CONVOLVE_BORDER_REPLICATE;
@@ -28,6 +28,7 @@ convolve_settings_init (ConvolveSettings * settings)
   settings->alpha_mode = CONVOLVE_ALPHA_AUTO;
   settings->clamp = CONVOLVE_CLAMP_FORMAT;
   settings->iterations = 1;
+  settings->levels = 4;
   settings->method = CONVOLVE_METHOD_AUTO;
 }
 
@@ -41,6 +42,8 @@ convolve_settings_copy (ConvolveSettings * to, const ConvolveSettings * from)
     convolve_matrix_ref (to->kernel_x);
   if (to->kernel_y != NULL)
     convolve_matrix_ref (to->kernel_y);
+  if (to->detail_gains != NULL)
+    convolve_matrix_ref (to->detail_gains);
   if (to->kernel_t != NULL)
     convolve_matrix_ref (to->kernel_t);
 }
@@ -51,6 +54,7 @@ convolve_settings_clear (ConvolveSettings * settings)
   g_clear_pointer (&settings->kernel, convolve_matrix_unref);
   g_clear_pointer (&settings->kernel_x, convolve_matrix_unref);
   g_clear_pointer (&settings->kernel_y, convolve_matrix_unref);
+  g_clear_pointer (&settings->detail_gains, convolve_matrix_unref);
   g_clear_pointer (&settings->kernel_t, convolve_matrix_unref);
 }
 
@@ -72,5 +76,7 @@ convolve_settings_equal (const ConvolveSettings * a, const ConvolveSettings * b)
       && a->border == b->border && a->border_color == b->border_color
       && a->channels == b->channels && a->alpha_mode == b->alpha_mode
       && a->clamp == b->clamp
-      && a->iterations == b->iterations && a->method == b->method;
+      && a->iterations == b->iterations && a->levels == b->levels
+      && convolve_matrix_equal (a->detail_gains, b->detail_gains)
+      && a->method == b->method && a->costs == b->costs;
 }

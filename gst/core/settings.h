@@ -25,6 +25,8 @@ typedef enum {
   CONVOLVE_FILTER_PREWITT,
   CONVOLVE_FILTER_ROBERTS,
   CONVOLVE_FILTER_EMBOSS,
+  CONVOLVE_FILTER_DETAIL,
+  CONVOLVE_FILTER_DIFFUSE,
   CONVOLVE_N_FILTERS
 } ConvolveFilter;
 
@@ -53,11 +55,25 @@ typedef enum {
   CONVOLVE_CLAMP_NOMINAL,       /* to 16-235 and 16-240 (times 2^(depth - 8)) where the caps say limited range */
 } ConvolveClamp;
 
+/* Levels of a pyramid: more than any picture of GStreamer's has. */
+#define CONVOLVE_MAX_LEVELS 16
+
 typedef enum {
   CONVOLVE_METHOD_AUTO,         /* the plan chooses */
   CONVOLVE_METHOD_DIRECT,       /* one sum over the whole matrix */
   CONVOLVE_METHOD_SEPARABLE,    /* row and column passes; an error where the filter is not separable */
+  CONVOLVE_METHOD_LOWRANK,      /* a sum of such pairs; an error where that takes too many */
+  CONVOLVE_METHOD_SUMS,         /* rows and columns that are boxes, by running sums where the backend has them */
+  CONVOLVE_METHOD_PYRAMID,      /* for detail alone */
+  CONVOLVE_N_METHODS
 } ConvolveMethod;
+
+/* What CONVOLVE_METHOD_AUTO goes by: the costs of which backend. Each runs every plan. */
+typedef enum {
+  CONVOLVE_COSTS_CPU,
+  CONVOLVE_COSTS_CUDA,
+  CONVOLVE_N_COSTS
+} ConvolveCosts;
 
 typedef enum {
   CONVOLVE_TEMPORAL_CENTERED,   /* of n frames, n / 2 are newer than the one that is written */
@@ -77,7 +93,7 @@ typedef struct {
   gdouble sigma, sigma_y;       /* luma pixels, 0..1000; sigma_y < 0: as sigma */
   gint radius;                  /* luma pixels, -1..1024; -1: the radius with sigma's standard deviation */
   gdouble amount;               /* factor */
-  gdouble threshold;            /* in nominal ranges, 0..1 */
+  gdouble threshold;            /* in nominal ranges, 0..1; < 0: what suits the filter */
   gdouble angle;                /* degrees, counter-clockwise, 0 points right */
   ConvolveGradient gradient;
   ConvolveBorder border;
@@ -86,7 +102,11 @@ typedef struct {
   ConvolveAlphaMode alpha_mode;
   ConvolveClamp clamp;
   guint iterations;             /* 1..1024 */
+  gint levels;                  /* detail: 1..CONVOLVE_MAX_LEVELS */
+  ConvolveMatrix *detail_gains; /* detail: a row of at most CONVOLVE_MAX_LEVELS, from the finest level on; owned. NULL:
+                                 * 2 for each level */
   ConvolveMethod method;
+  ConvolveCosts costs;          /* not the user's: whoever makes a plan for a backend says so */
 } ConvolveSettings;
 
 void convolve_settings_init (ConvolveSettings * settings);      /* the defaults of the design */

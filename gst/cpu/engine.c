@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "pyramid.h"
 
 #define MIN_LOT 32              /* rows; even */
 
@@ -162,6 +163,24 @@ sum_term (const CpuPiece * piece, const CpuTerm * term, gint y,
   }
 }
 
+/* In place of the sums: rows y and y + 1 after a step of diffusion. */
+static void
+diffuse_rows (const CpuPiece * piece, gint y, void *const sums[2])
+{
+  const CpuStep *step = piece->step;
+  gsize real = step->kernels->real_bytes;
+  gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
+
+  for (gint i = 0; i < 2; i++) {
+    const void *rows[3];
+
+    for (gint k = 0; k < 3; k++)
+      rows[k] = ring_row (piece, &step->term[0], slot_of (piece,
+              y + i + k - 1)) + step->left * step->sum_lanes * real;
+    step->kernels->diffuse (&step->join, rows, sums[i], samples);
+  }
+}
+
 /* ---- output rows ---- */
 
 static gboolean
@@ -209,6 +228,17 @@ complete_row (const CpuPiece * piece, gint y, guint i)
     step->isa->blend (out, in, keep, keep + step->row_bytes,
         keep + 2 * step->row_bytes, pixels * pass->layout.pixel_step);
   }
+}
+
+void
+convolve_cpu_piece_store_row (const CpuPiece * piece, gint y,
+    const void *result)
+{
+  const CpuStep *step = piece->step;
+
+  step->kernels->store (result, store_row (piece, y, 0),
+      (gsize) (piece->x1 - piece->x0) * step->lanes, &step->sink);
+  complete_row (piece, y, 0);
 }
 
 /* From the terms' sums to a row of the frame or of the next iteration. */
@@ -308,8 +338,11 @@ run_rows (CpuPiece * piece, gint y)
     const gsize *sum = step->memory.sum[step->add_terms ? 0 : t];
     void *sums[2] = { at (piece, sum[0]), at (piece, sum[1]) };
 
-    sum_term (piece, &step->term[t], y, sums, !first,
-        step->fused && last ? dst : NULL);
+    if (step->diffuses)
+      diffuse_rows (piece, y, sums);
+    else
+      sum_term (piece, &step->term[t], y, sums, !first,
+          step->fused && last ? dst : NULL);
   }
   for (guint i = 0; i < rows; i++) {
     if (step->fused)
@@ -397,7 +430,9 @@ convolve_cpu_engine_run (const CpuStep * step, guint level,
 
   if (is_cancelled (&piece))
     return;
-  if (step->n_terms > 0)
+  if (step->pyramid != NULL)
+    convolve_cpu_pyramid_run (&piece);
+  else if (step->n_terms > 0)
     run_filter (&piece);
   else
     run_copy (&piece);

@@ -54,11 +54,17 @@ void convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *t
  * frames. */
 void convolve_cpu_piece_load_input (const CpuPiece * piece, gint y, void *to);
 
+/* The same of any operation; straight. */
+void convolve_cpu_piece_load_sum (const CpuPiece * piece, gint y, void *to);
+
 /* even.c */
 
 /* Whether all alpha samples that rows y .. end - 1 of the piece see have the same positive value. To be asked for rows
  * further down each time. */
 gboolean convolve_cpu_piece_is_even (CpuPiece * piece, const CpuStep * step, gint y, gint end);
+
+/* Writes a row of results (real, lanes) to the frame, with what is not filtered. */
+void convolve_cpu_piece_store_row (const CpuPiece * piece, gint y, const void *result);
 
 static inline guint8 *
 convolve_cpu_frame_row (const ConvolvePass * pass, const ConvolveFrame * frame, guint plane, gint y)

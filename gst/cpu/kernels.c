@@ -41,6 +41,7 @@ join_four_d (const CpuJoin * join, const gdouble * t, const gdouble * v,
 }
 
 #include "kernels-template.h"
+#include "kernels-stencil.h"
 
 static void
 load_u8_d (const guint8 * raw, void *x, gsize n)
@@ -115,6 +116,7 @@ store_d (const void *x, guint8 * dst, gsize n, const CpuSink * sink)
 #define SQRT_REAL sqrtf
 #include "kernels-four.h"
 #include "kernels-template.h"
+#include "kernels-stencil.h"
 
 static void
 load_u8_f (const guint8 * raw, void *x, gsize n)
@@ -391,6 +393,11 @@ differ (const guint8 * bytes, const guint8 * pattern, const guint8 * mask,
     .premultiply = premultiply_##suffix, \
     .weigh = weigh_##suffix, \
     .mean = mean_##suffix, \
+    .diffuse = diffuse_##suffix, \
+    .mix = mix_##suffix, \
+    .halve = halve_##suffix, \
+    .twice = twice_##suffix, \
+    .enlarge = enlarge_##suffix, \
   }
 
 #define BOX(suffix, type, name, sum) { \

@@ -138,6 +138,19 @@ typedef struct {
   void (*box_add) (void *sum, const void *row, gsize n, const CpuSink * sink);
   void (*box_store) (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
       const CpuSink * sink);
+
+  /* The following write n samples, or n pixels of lanes samples, exactly. */
+  /* out = rows[1] + amount x what flows to it from above, below, and one pixel to both sides; join's threshold is 1 /
+   * k. */
+  void (*diffuse) (const CpuJoin * join, const void *const rows[3], void *out, gsize n);
+  /* out[i] = sum of weights[k] x rows[k][i]; 2, 3 or 5 rows. out may be one of 2 rows. */
+  void (*mix) (const void *const *rows, const gdouble * weights, guint n_rows, void *out, gsize n);
+  /* Pixel i of out is the low-pass of the pixels 2 i .. 2 i + 4 of x. */
+  void (*halve) (const void *x, void *out, gsize n, guint lanes);
+  /* Twice as many pixels; the first of out is pixel 2 (odd: 2 + 1) of what x as a whole becomes. */
+  void (*twice) (const void *x, void *out, gsize n, gboolean odd, guint lanes);
+  /* sum += amount x what v - mean exceeds join's threshold by. */
+  void (*enlarge) (const CpuJoin * join, gdouble amount, const void *v, const void *mean, void *sum, gsize n);
 } CpuKernels;
 
 typedef struct {

@@ -3,7 +3,7 @@
  * as the ones that follow reach. What regions leave out is copied. */
 #include "config.h"
 
-#include "parts.h"
+#include "pyramid.h"
 
 void
 convolve_cpu_parts_init (CpuParts * parts)
@@ -109,6 +109,10 @@ convolve_cpu_parts_list (CpuParts * parts, const ConvolveRegions * regions,
           (const ConvolveRect *) parts->rest->data, parts->rest->len);
     if (level >= step->n_levels)
       continue;
+    if (step->pyramid != NULL) {
+      convolve_cpu_pyramid_list (parts, step, regions, level);
+      continue;
+    }
     if (regions == NULL || (times > 0 && parts->whole_levels && regions->n > 0))
       append_whole (parts, step);
     else if (times > 0)

@@ -307,6 +307,12 @@ convolve_cpu_piece_load_window_row (const CpuPiece * piece, gint y, void *to)
 }
 
 void
+convolve_cpu_piece_load_sum (const CpuPiece * piece, gint y, void *to)
+{
+  load_folded (piece, piece->in, y, piece->x0, piece->x1 - piece->x0, to);
+}
+
+void
 convolve_cpu_piece_load_input (const CpuPiece * piece, gint y, void *to)
 {
   gsize n = piece->x1 - piece->x0;

@@ -21,6 +21,8 @@
  * bytes, and of all else. */
 #define MIN_TAPS_BYTES 7
 #define MIN_TAPS 9
+/* Where running sums are asked for. */
+#define MIN_TAPS_ASKED 3
 #define ALIKE 1e-9
 #define MAX_INNER 8
 #define MAX_LONG 4294967295.0
@@ -101,14 +103,18 @@ convolve_cpu_step_find_box (CpuStep * step)
 {
   const ConvolveOperation *operation = step->pass->operation;
   const ConvolveTerm *term = &operation->term[0];
+  gboolean asked = operation->method == CONVOLVE_METHOD_SUMS;
+  guint least = asked ? MIN_TAPS_ASKED : MIN_TAPS_BYTES;
   gdouble unit_x, unit_y;
 
-  step->box = step->n_levels == 1 && !step->pass->alpha.weighted
+  /* Another method that is asked for is another way. */
+  step->box = (asked || operation->method == CONVOLVE_METHOD_AUTO)
+      && step->n_levels == 1 && !step->pass->alpha.weighted
       && !convolve_operation_is_windowed (operation)
       && operation->n_terms == 1 && operation->combine == CONVOLVE_COMBINE_SUM
       && term->matrix == NULL && find_axis (term->x, &step->box_x, &unit_x)
       && find_axis (term->y, &step->box_y, &unit_y)
-      && MIN (step->box_x.taps, step->box_y.taps) >= MIN_TAPS_BYTES
+      && MIN (step->box_x.taps, step->box_y.taps) >= least
       && largest_sum (step) <= MAX_DOUBLE && results_are_small (step);
   if (!step->box)
     return;
@@ -154,6 +160,7 @@ convolve_cpu_step_use_box (CpuStep * step, gdouble gain)
   if (init_bytes (step, gain)) {
     step->kernels = &step->isa->box_bytes;
   } else if (MIN (step->box_x.taps, step->box_y.taps) < MIN_TAPS
+      && step->pass->operation->method != CONVOLVE_METHOD_SUMS
       && step->pass->precision == CONVOLVE_PRECISION_SINGLE) {
     step->box = FALSE;
   } else if (largest_sum (step) <= MAX_LONG) {

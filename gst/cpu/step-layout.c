@@ -216,7 +216,7 @@ place_rows (CpuStep * step)
       ((gsize) step->above + step->below + 2) * sizeof (gpointer));
   memory->at = place (memory, step->kernels->group * sizeof (gpointer));
   for (guint i = 0; i < 2; i++) {
-    for (guint t = 0; t < CONVOLVE_MAX_TERMS; t++)
+    for (guint t = 0; t < (step->add_terms ? 1 : step->n_terms); t++)
       memory->sum[t][i] = place (memory, sums);
     memory->input[i] = place (memory, results);
     memory->result[i] = place (memory, results);

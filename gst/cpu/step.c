@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "step.h"
+#include "pyramid.h"
 
 /* The first component that is filtered: the others' numbers are not used. */
 static guint
@@ -68,7 +68,7 @@ init_patterns (CpuStep * step, gboolean fold)
     value[OFFSET] = c->offset;
     value[LO] = c->lo;
     value[HI] = c->hi;
-    value[THRESHOLD] = c->threshold;
+    value[THRESHOLD] = step->diffuses ? 1 / c->threshold : c->threshold;
     for (guint n = 0; n < N; n++)
       convolve_cpu_real_set (step->kernels, patterns + n * bytes, i, value[n]);
   }
@@ -125,6 +125,8 @@ init_join (CpuStep * step)
     [CONVOLVE_COMBINE_SUM] = CPU_JOIN_SUM,
     [CONVOLVE_COMBINE_MAGNITUDE] = CPU_JOIN_MAGNITUDE,
     [CONVOLVE_COMBINE_UNSHARP] = CPU_JOIN_UNSHARP,
+    [CONVOLVE_COMBINE_DIFFUSE] = CPU_JOIN_SUM,
+    [CONVOLVE_COMBINE_DETAIL] = CPU_JOIN_SUM,
   };
   const ConvolvePass *pass = step->pass;
   CpuJoin *join = &step->join;
@@ -146,7 +148,8 @@ init_join (CpuStep * step)
   step->wants_input = join->keeps || join->kind == CPU_JOIN_UNSHARP
       || join->kind == CPU_JOIN_WEIGHTED;
   step->add_terms = pass->operation->combine == CONVOLVE_COMBINE_SUM;
-  step->fused = join->kind == CPU_JOIN_SUM && step->n_levels == 1
+  step->diffuses = pass->operation->combine == CONVOLVE_COMBINE_DIFFUSE;
+  step->fused = step->add_terms && !step->weighted && step->n_levels == 1
       && step->kernels->sum_store != NULL;
 }
 
@@ -229,6 +232,16 @@ init_weights (CpuStep * step, gdouble * gain)
   }
 }
 
+static void
+init_frames (CpuStep * step)
+{
+  const ConvolveMatrix *t = step->pass->operation->t;
+
+  if (t != NULL)
+    step->t_weights = convolve_cpu_step_weights (step, t->weights,
+        step->n_frames);
+}
+
 static gboolean
 init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
 {
@@ -245,16 +258,19 @@ init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
   step->sink.word = step->samples.word;
   init_patterns (step, fold);
 
+  step->n_frames = convolve_operation_frames (operation);
+  if (operation->combine == CONVOLVE_COMBINE_DETAIL) {
+    init_frames (step);
+    return convolve_cpu_pyramid_init (step, n_threads);
+  }
+
   step->left = operation->left;
   step->right = operation->right;
   step->above = operation->above;
   step->below = operation->below;
   gain = fold ? lane_numbers (pass, 0)->gain : 1;
   init_weights (step, &gain);
-  step->n_frames = convolve_operation_frames (operation);
-  if (operation->t != NULL)
-    step->t_weights = convolve_cpu_step_weights (step, operation->t->weights,
-        step->n_frames);
+  init_frames (step);
   if (!convolve_cpu_step_init_layout (step, n_threads, like))
     return FALSE;
   convolve_cpu_step_init_terms (step, gain);
@@ -272,7 +288,7 @@ init_pictures (CpuStep * step)
       || !g_size_checked_mul (&bytes, step->picture_pitch, step->pass->height)
       || !g_size_checked_add (&bytes, bytes, CPU_SLACK * sizeof (gdouble)))
     return FALSE;
-  for (guint i = 0; i < 2 && i + 1 < step->n_levels; i++) {
+  for (guint i = 0; i < 2 && i + 1 < step->n_levels && !step->pyramid; i++) {
     step->picture[i] = g_try_malloc (bytes);
     if (step->picture[i] == NULL)
       return FALSE;
@@ -383,6 +399,7 @@ void
 convolve_cpu_step_free (CpuStep * step)
 {
   g_clear_pointer (&step->straight, convolve_cpu_step_free);
+  g_clear_pointer (&step->pyramid, convolve_cpu_pyramid_free);
   convolve_cpu_step_clear_terms (step);
   g_free (step->t_weights);
   g_free (step->patterns);
@@ -438,7 +455,10 @@ describe_rows (const CpuStep * step, GString * string)
   if (step->straight != NULL)
     g_string_append_printf (string, " (%s%s where alpha is even)",
         arithmetic (step->straight), step->straight->fused ? ", fused" : "");
-  if (!ring)
+  if (step->pyramid != NULL)
+    g_string_append_printf (string, ", %u of its levels",
+        step->pyramid->n_levels);
+  else if (!ring)
     g_string_append (string, ", rows read anew");
   else
     g_string_append_printf (string, ", %s of %u rows",
@@ -459,11 +479,13 @@ convolve_cpu_step_describe (const CpuStep * step)
     g_autofree gchar *operation = convolve_operation_describe (pass->operation);
 
     g_string_append (string, operation);
+    if (pass->operation->why != NULL)
+      g_string_append_printf (string, " (%s)", pass->operation->why);
     describe_rows (step, string);
   }
   g_string_append_printf (string, ", %u x %u pieces", step->cut.n_strips,
       step->cut.n_bands);
-  if (step->n_levels > 1)
-    g_string_append_printf (string, ", %u times", step->n_levels);
+  if (pass->operation != NULL && pass->iterations > 1)
+    g_string_append_printf (string, ", %u times", pass->iterations);
   return g_string_free (string, FALSE);
 }

@@ -63,6 +63,7 @@ typedef struct {
 } CpuCut;
 
 typedef struct _CpuStep CpuStep;
+typedef struct _CpuPyramid CpuPyramid;   /* pyramid.h */
 
 struct _CpuStep {
   const ConvolvePass *pass;
@@ -101,6 +102,8 @@ struct _CpuStep {
   CpuBoxAxis box_x, box_y;
   gdouble box_unit;             /* what their integers are times */
   gboolean wants_input;
+  gboolean diffuses;            /* the only term is not summed, see CpuKernels.diffuse */
+  CpuPyramid *pyramid;          /* in place of all terms; n_levels then counts its phases */
   CpuJoin join;
   CpuSink sink;
   void *patterns;

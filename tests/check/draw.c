@@ -73,6 +73,28 @@ draw_matrix (Random * random, guint width, guint height)
   return convolve_matrix_new (width, height, w);
 }
 
+/* The sum of two products. */
+static ConvolveMatrix *
+draw_low_rank (Random * random)
+{
+  guint width = 7 + random_below (random, 11);
+  guint height = 7 + random_below (random, 11);
+  ConvolveMatrix *sum = draw_matrix (random, width, height);
+
+  for (guint i = 0; i < width * height; i++)
+    sum->weights[i] = 0;
+  for (guint n = 0; n < 2; n++) {
+    ConvolveMatrix *x = draw_matrix (random, width, 1);
+    ConvolveMatrix *y = draw_matrix (random, 1, height);
+
+    for (guint i = 0; i < width * height; i++)
+      sum->weights[i] += x->weights[i % width] * y->weights[i / width];
+    convolve_matrix_unref (x);
+    convolve_matrix_unref (y);
+  }
+  return sum;
+}
+
 /* Dividing by next to nothing would make weights that no user has. */
 static gboolean
 sum_is_small (const ConvolveMatrix * m)
@@ -86,7 +108,9 @@ draw_custom (Random * random, gint longest, ConvolveSettings * s)
 {
   guint kinds = random_below (random, 5);
 
-  if (kinds < 2) {
+  if (kinds < 2 && random_one_in (random, 3)) {
+    s->kernel = draw_low_rank (random);
+  } else if (kinds < 2) {
     s->kernel = draw_matrix (random, 1 + random_below (random, 7),
         1 + random_below (random, 7));
   } else {
@@ -134,6 +158,26 @@ draw_lengths (Random * random, gboolean large, ConvolveSettings * s)
     s->sigma = MIN (s->sigma, 4);
 }
 
+static void
+draw_stencil (Random * random, ConvolveSettings * s)
+{
+  s->levels = 1 + random_below (random, 6);
+  if (random_one_in (random, 3))
+    s->threshold = random_between (random, -1, 0.2);
+  else if (random_one_in (random, 6))
+    s->threshold = 0;
+  if (s->filter == CONVOLVE_FILTER_DIFFUSE)
+    s->amount = random_between (random, -0.2, 1.5);
+  if (!random_one_in (random, 3)) {
+    gdouble gains[8];
+    guint n = 1 + random_below (random, G_N_ELEMENTS (gains));
+
+    for (guint i = 0; i < n; i++)
+      gains[i] = draw_weight (random);
+    s->detail_gains = convolve_matrix_new (n, 1, gains);
+  }
+}
+
 static ConvolveMethod
 draw_method (Random * random, const ConvolveSettings * s)
 {
@@ -141,13 +185,20 @@ draw_method (Random * random, const ConvolveSettings * s)
     case 0:
       return CONVOLVE_METHOD_DIRECT;
     case 1:
+      if (s->filter == CONVOLVE_FILTER_BOX && random_one_in (random, 2))
+        return CONVOLVE_METHOD_SUMS;
       if (s->filter == CONVOLVE_FILTER_GAUSSIAN
           || s->filter == CONVOLVE_FILTER_BOX
           || s->filter == CONVOLVE_FILTER_UNSHARP
           || s->filter == CONVOLVE_FILTER_DOG
           || s->filter == CONVOLVE_FILTER_SOBEL
           || (s->filter == CONVOLVE_FILTER_CUSTOM && s->kernel == NULL))
-        return CONVOLVE_METHOD_SEPARABLE;
+        return random_one_in (random, 3) ? CONVOLVE_METHOD_LOWRANK :
+            CONVOLVE_METHOD_SEPARABLE;
+      /* No matrix that is drawn here has more than 7 of them. */
+      if (s->filter == CONVOLVE_FILTER_CUSTOM
+          && s->alpha_mode == CONVOLVE_ALPHA_STRAIGHT)
+        return CONVOLVE_METHOD_LOWRANK;
       /* fall through */
     default:
       return CONVOLVE_METHOD_AUTO;
@@ -179,6 +230,11 @@ draw_settings (Random * random, gint width, gint height, ConvolveSettings * s)
   if (random_one_in (random, 4))
     s->iterations = 2 + random_below (random, large ? 1 : 2);
   s->method = draw_method (random, s);
+  if (s->filter == CONVOLVE_FILTER_DETAIL
+      || s->filter == CONVOLVE_FILTER_DIFFUSE) {
+    draw_stencil (random, s);
+    s->method = CONVOLVE_METHOD_AUTO;
+  }
 }
 
 /* ---- time ---- */

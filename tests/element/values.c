@@ -33,6 +33,8 @@ GST_START_TEST (test_out_of_range)
   }
   ASSERT_WARNING (g_object_set (element, "radius", 1025, NULL));
   assert_value (element, "radius", "-1");
+  ASSERT_WARNING (g_object_set (element, "levels", 17, NULL));
+  assert_value (element, "levels", "4");
   ASSERT_WARNING (g_object_set (element, "iterations", 0, NULL));
   assert_value (element, "iterations", "1");
   ASSERT_WARNING (g_object_set (element, "filter", 99, NULL));
@@ -62,7 +64,9 @@ GST_START_TEST (test_every_property)
     {"clamp", "nominal", FALSE}, {"fields", "field", FALSE},
     {"roi-mode", "outside", FALSE}, {"roi-types", "face", FALSE},
     {"rois", NULL, FALSE},
-    {"iterations", "3", TRUE}, {"method", "direct", FALSE},
+    {"iterations", "3", TRUE}, {"levels", "7", FALSE},
+    {"detail-gains", "< (double)1, (double)2.5 >", FALSE},
+    {"method", "lowrank", FALSE},
     {"cuda-device-id", "3", FALSE}, {"frames-in-flight", "5", FALSE},
     {"bands", "7", FALSE}, {"n-threads", "2", FALSE}, {"kernel", NULL, FALSE},
     {"kernel-x", NULL, FALSE}, {"kernel-y", NULL, FALSE},
@@ -216,7 +220,7 @@ GST_START_TEST (test_presets)
   gchar **names = gst_preset_get_preset_names (preset);
   guint n = g_strv_length (names);
 
-  fail_unless (n >= 12, "only %u presets", n);
+  fail_unless (n >= 16, "only %u presets", n);
   for (guint i = 0; i < n; i++) {
     gchar *comment = NULL;
 
@@ -231,6 +235,9 @@ GST_START_TEST (test_presets)
   }
   fail_unless (gst_preset_load_preset (preset, "Pencil edges"));
   assert_filled (filter_one (h, filled_buffer (32, 9, n)), 255);
+  fail_unless (gst_preset_load_preset (preset, "Fine detail off"));
+  assert_value (h->element, "levels", "2");
+  assert_value (h->element, "detail-gains", "< (double)0.25, (double)0.5 >");
   fail_unless (gst_preset_load_preset (preset, "Frame difference"));
   assert_value (h->element, "kernel-t", "< (double)-1, (double)1 >");
   assert_filled (filter_one (h, filled_buffer (32, 9, n + 1)), 128);

@@ -184,7 +184,8 @@ describe_settings (const ConvolveSettings * s)
 {
   static const gchar *const borders[] =
       { "replicate", "reflect", "mirror", "wrap", "constant" };
-  static const gchar *const methods[] = { "auto", "direct", "separable" };
+  static const gchar *const methods[] =
+      { "auto", "direct", "separable", "lowrank", "sums", "pyramid" };
   static const gchar *const alphas[] = { "auto", "straight", "weighted" };
   GString *text = g_string_new (NULL);
 
@@ -200,6 +201,8 @@ describe_settings (const ConvolveSettings * s)
   append_matrix (text, "kernel", s->kernel);
   append_matrix (text, "kernel-x", s->kernel_x);
   append_matrix (text, "kernel-y", s->kernel_y);
+  g_string_append_printf (text, " levels=%d", s->levels);
+  append_matrix (text, "detail-gains", s->detail_gains);
   append_matrix (text, "kernel-t", s->kernel_t);
   if (s->temporal_mode == CONVOLVE_TEMPORAL_CAUSAL)
     g_string_append (text, " causal");

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "refstencils.h"
+
 /* A picture of one component: a frame's or a field's. */
 typedef struct
 {
@@ -238,7 +240,7 @@ grids_free (Grid * grids, guint n)
 static void
 apply_unsharp (Work * work, const Grid * in, Grid * blurred, gdouble * other)
 {
-  gdouble limit = work->settings->threshold * work->nominal;
+  gdouble limit = fmax (work->settings->threshold, 0) * work->nominal;
   gdouble amount = work->settings->amount;
 
   for (gsize i = 0; i < grid_size (in); i++) {
@@ -286,6 +288,27 @@ apply_weighted (Work * work, const Grid * in, gdouble edge, const Grid * a,
   return sum;
 }
 
+/* in is relative to zero. */
+static Grid
+apply_stencil (const Work * work, const Grid * in, gdouble edge)
+{
+  const ConvolveSettings *s = work->settings;
+  const RefFilter *filter = work->time->filter[0];
+  Grid out = grid_new (in->w, in->h);
+  gdouble threshold = s->threshold;
+
+  if (threshold < 0)
+    threshold = filter->combine == REF_DIFFUSE ? 0.04 : 0;
+  threshold *= work->nominal;
+  if (filter->combine == REF_DIFFUSE)
+    ref_diffuse (in->v, in->w, in->h, s->border, edge, s->amount, threshold,
+        out.v);
+  else
+    ref_detail (in->v, in->w, in->h, s->border, edge, filter->levels,
+        filter->gain, threshold, out.v);
+  return out;
+}
+
 /* cur, the own frame or what came of it, becomes the next iteration's input.
  * in: all frames of the first one, else cur. a NULL: straight. */
 static void
@@ -300,7 +323,12 @@ iterate (Work * work, Grid * cur, const Grid * in, const Grid * a,
   for (guint t = 0; t < n_frames (work); t++)
     for (gsize i = 0; i < n; i++)
       relative[t].v[i] = in[t].v[i] - work->zero;
-  if (a != NULL)
+  if (work->time->filter[0]->n_terms == 0) {
+    folded = fold (work, relative);
+    out = apply_stencil (work, &folded, work->again ? edge :
+        edge * ref_time_sum (work->time));
+    g_free (folded.v);
+  } else if (a != NULL)
     out = apply_weighted (work, relative, edge, a, a_edge, doubtful);
   else
     out = apply_frames (work, relative, edge);

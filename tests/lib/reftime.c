@@ -120,6 +120,12 @@ ref_time_new (const ConvolveSettings * settings, guint w_sub, guint h_sub)
     time->sum = 0;
   if (time->filter[0]->combine == REF_UNSHARP)
     time->sum = ref_time_sum (time);
+  /* What is no sum of weights leaves a flat area as it is. */
+  if (time->filter[0]->n_terms == 0) {
+    time->sum = ref_time_sum (time);
+    for (guint t = 0; t < time->n; t++)
+      time->l1 += fabs (time->w[t]);
+  }
   time->has_negative |= time->filter[0]->combine != REF_SUM;
   return time;
 }

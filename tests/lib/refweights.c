@@ -385,6 +385,22 @@ build_lengths (RefFilter * filter, const ConvolveSettings * s, gdouble sx,
   }
 }
 
+/* A plane that is coarser than luma begins at a later level. */
+static void
+build_detail (RefFilter * filter, const ConvolveSettings * s, gdouble coarser)
+{
+  const ConvolveMatrix *gains = s->detail_gains;
+  gint skipped = (gint) lrint (log2 (coarser));
+
+  filter->combine = REF_DETAIL;
+  for (gint l = skipped; l < s->levels; l++) {
+    gint last = gains != NULL ? (gint) gains->width - 1 : 0;
+    gdouble gain = gains != NULL ? gains->weights[l < last ? l : last] : 2;
+
+    filter->gain[filter->levels++] = 1 + s->amount * (gain - 1);
+  }
+}
+
 static void
 build (RefFilter * filter, const ConvolveSettings * s, gdouble sx, gdouble sy)
 {
@@ -422,6 +438,12 @@ build (RefFilter * filter, const ConvolveSettings * s, gdouble sx, gdouble sy)
     case CONVOLVE_FILTER_EMBOSS:
       add_emboss (filter, s);
       break;
+    case CONVOLVE_FILTER_DETAIL:
+      build_detail (filter, s, fmax (sx, sy));
+      break;
+    case CONVOLVE_FILTER_DIFFUSE:
+      filter->combine = REF_DIFFUSE;
+      break;
     default:
       build_lengths (filter, s, sx, sy);
   }
@@ -432,6 +454,16 @@ measure (RefFilter * filter)
 {
   long double sum = 0, l1 = 0;
 
+  if (filter->combine == REF_DIFFUSE || filter->combine == REF_DETAIL) {
+    /* No test has a larger picture. */
+    gint reach = filter->combine == REF_DIFFUSE ? 1 :
+        4 << MIN (filter->levels, 8);
+
+    filter->left = filter->above = filter->right = filter->below = reach;
+    filter->sum = filter->l1 = 1;
+    filter->has_negative = TRUE;
+    return;
+  }
   for (guint t = 0; t < filter->n_terms; t++) {
     const RefTerm *term = &filter->term[t];
 

@@ -23,15 +23,19 @@ typedef enum {
   REF_SUM,
   REF_MAGNITUDE,
   REF_UNSHARP,
+  REF_DIFFUSE,
+  REF_DETAIL,
 } RefCombine;
 
 typedef struct {
   RefCombine combine;
   guint n_terms;
   RefTerm term[2];
-  gdouble sum;                  /* of all weights; 0 for magnitude, 1 for unsharp */
+  gdouble sum;                  /* of all weights; 0 for magnitude, 1 for unsharp, diffuse and detail */
   gdouble l1;                   /* the sum of magnitudes of all terms */
   gboolean has_negative;
+  gint levels;                  /* detail */
+  gdouble gain[16];             /* of each, amount included */
   gint left, right, above, below;       /* how far the terms reach */
 } RefFilter;
 

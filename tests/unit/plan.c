@@ -82,10 +82,13 @@ test_print (void)
   settings.iterations = 3;
   settings.border = CONVOLVE_BORDER_WRAP;
   check_text (GST_VIDEO_FORMAT_NV12, 6, 3, &settings, TRUE,
-      "plane 0 luma 6x2 u8 field 0: separable 13x13 3 times, wrap, single\n"
+      "plane 0 luma 6x2 u8 field 0: separable 37x37, wrap, single\n"
       "plane 1 U V 3x1 u8 field 0: copy\n"
-      "plane 0 luma 6x1 u8 field 1: separable 13x13 3 times, wrap, single\n"
+      "plane 0 luma 6x1 u8 field 1: separable 37x37, wrap, single\n"
       "plane 1 U V 3x1 u8 field 1: copy");
+  settings.border = CONVOLVE_BORDER_REPLICATE;
+  check_text (GST_VIDEO_FORMAT_GRAY8, 6, 3, &settings, FALSE,
+      "plane 0 grey 6x3 u8: separable 13x13 3 times, replicate, single");
   settings = settings_for (CONVOLVE_FILTER_SOBEL);
   check_text (GST_VIDEO_FORMAT_NV12, 4, 4, &settings, FALSE,
       "plane 0 luma 4x4 u8: magnitude of separable 3x3, separable 3x3, "

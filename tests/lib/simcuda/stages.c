@@ -123,6 +123,8 @@ sum_taps (const ConvolveStage * s, gint x, gint y)
       for (guint i = 0; i < nx; i++)
         sum += get (s, s->weights, (gsize) j * nx + i)
             * stage_tap (s, (gint64) x + i - ax, (gint64) y + j - ay, c);
+    if (s->op == CONVOLVE_STAGE_COLUMNS && s->second != 0)
+      sum += get (s, s->second, index_of (s, x, y, c));
     if (s->add)
       sum += get (s, s->out, index_of (s, x, y, c));
     put (s, index_of (s, x, y, c), sum);
@@ -161,6 +163,88 @@ fold (const ConvolveStage * s, gint x, gint y)
   }
 }
 
+/* ---- what is no weighted sum ---- */
+
+/* Value c of a picture of that size. */
+static double
+pixel (const ConvolveStage * s, guint64 picture, gint width, gint height,
+    gint64 x, gint64 y, guint c, double outside)
+{
+  gint column = sim_outside (s->border, x, width);
+  gint row = sim_outside (s->border, y, height);
+
+  if (column < 0 || row < 0)
+    return outside;
+  return get (s, picture, ((gsize) row * width + column)
+      * s->picture.n_components + c);
+}
+
+static void
+diffuse (const ConvolveStage * s, gint x, gint y)
+{
+  static const gint8 neighbours[4][2] = { {0, -1}, {0, 1}, {-1, 0}, {1, 0} };
+
+  for (guint c = 0; c < s->picture.n_components; c++) {
+    double v = get (s, s->in, index_of (s, x, y, c)), flows[4];
+
+    for (guint q = 0; q < 4; q++) {
+      double d = pixel (s, s->in, s->picture.width, s->picture.height,
+          x + neighbours[q][0], y + neighbours[q][1], c, s->edge[c]) - v;
+
+      flows[q] = d / (1 + d * s->threshold[c] * d * s->threshold[c]);
+    }
+    put (s, index_of (s, x, y, c), v + s->amount * ((flows[0] + flows[1])
+            + (flows[2] + flows[3])));
+  }
+}
+
+static void
+reduce (const ConvolveStage * s, gint x, gint y)
+{
+  static const gint binomial[5] = { 1, 4, 6, 4, 1 };
+
+  for (guint c = 0; c < s->picture.n_components; c++) {
+    double sum = 0;
+
+    for (gint k = 0; k < 25; k++)
+      sum += binomial[k % 5] * binomial[k / 5] * pixel (s, s->in,
+          s->other_width, s->other_height, 2 * (gint64) x + k % 5 - 2,
+          2 * (gint64) y + k / 5 - 2, c, s->edge[c]);
+    put (s, index_of (s, x, y, c), sum / 256);
+  }
+}
+
+/* Zeros between the pixels of the coarse picture, then (1 4 6 4 1) / 8. */
+static double
+expand (const ConvolveStage * s, guint64 picture, gint x, gint y, guint c,
+    double outside)
+{
+  static const gint binomial[5] = { 1, 4, 6, 4, 1 };
+  double sum = 0;
+
+  for (gint k = 0; k < 25; k++) {
+    gint fx = x + k % 5 - 2, fy = y + k / 5 - 2;
+
+    if (fx % 2 == 0 && fy % 2 == 0)
+      sum += binomial[k % 5] * binomial[k / 5] * pixel (s, picture,
+          s->other_width, s->other_height, fx / 2, fy / 2, c, outside);
+  }
+  return sum / 64;
+}
+
+static void
+correct (const ConvolveStage * s, gint x, gint y)
+{
+  for (guint c = 0; c < s->picture.n_components; c++) {
+    double d = get (s, s->in, index_of (s, x, y, c))
+        - expand (s, s->before, x, y, c, s->edge[c]);
+    double rest = fmin (fmax (d, -s->threshold[c]), s->threshold[c]);
+    double q = s->second != 0 ? expand (s, s->second, x, y, c, 0) : 0;
+
+    put (s, index_of (s, x, y, c), q + s->amount * (d - rest));
+  }
+}
+
 static double
 combine (const ConvolveStage * s, gint x, gint y, guint c)
 {
@@ -176,6 +260,8 @@ combine (const ConvolveStage * s, gint x, gint y, guint c)
   if (s->combine == CONVOLVE_DO_UNSHARP) {
     d = before - t;
     t = before + (fabs (d) > s->threshold[c] ? s->amount * d : 0);
+  } else if (s->combine == CONVOLVE_DO_DETAIL) {
+    t += before;
   } else if (s->combine == CONVOLVE_DO_MAGNITUDE) {
     d = get (s, s->second, i);
     t = sqrt (t * t + d * d);
@@ -217,6 +303,32 @@ finish (const ConvolveStage * s, gint x, gint y)
     put (s, at, s->alpha_filtered == 2 ? covered_alpha (s, s->alpha, x, y) :
         !s->alpha_filtered ? get (s, s->before, at) :
         get (s, s->in, at) + (s->second != 0 ? get (s, s->second, at) : 0));
+}
+
+/* Pictures of another level. */
+static gboolean
+check_other (const ConvolveStage * s, const gchar * what, guint64 at)
+{
+  ConvolveStage other = *s;
+
+  other.picture.width = s->other_width;
+  other.picture.height = s->other_height;
+  return check_float_picture (&other, what, at);
+}
+
+static gboolean
+check_stencil (const ConvolveStage * s)
+{
+  if (s->weighted)
+    sim_misuse ("stage %u cannot weigh", s->op);
+  if (!check_float_picture (s, "a stage's out", s->out))
+    return FALSE;
+  if (s->op == CONVOLVE_STAGE_REDUCE)
+    return check_other (s, "a finer level", s->in);
+  return check_float_picture (s, "a stage's in", s->in)
+      && (s->op == CONVOLVE_STAGE_DIFFUSE || (check_other (s,
+              "a coarser level", s->before) && (s->second == 0
+              || check_other (s, "a coarser correction", s->second))));
 }
 
 static gboolean
@@ -268,10 +380,13 @@ check_stage (const SimKernel * kernel, const ConvolveStage * s)
             s->alpha_stride, s->alpha_height,
             (gsize) (s->alpha_width - 1) * s->alpha_step + s->alpha_at + 1))
         && check_float_picture (s, "a stage's out", s->out);
+  if (s->op >= CONVOLVE_STAGE_DIFFUSE)
+    return check_stencil (s);
   if (!check_float_picture (s, "a stage's in", s->in))
     return FALSE;
   if (!finishes)
     return check_float_picture (s, "a stage's out", s->out)
+        && (s->second == 0 || check_float_picture (s, "a sum", s->second))
         && sim_check_rows ("a stage's weights", s->weights, 0, 1,
         taps * (s->wide ? 8 : 4));
   return check_float_picture (s, "what was before", s->before)
@@ -298,6 +413,12 @@ sim_run_stage (const SimKernel * kernel, const ConvolveStage * s)
         fold (s, x, y);
       else if (s->op == CONVOLVE_STAGE_FINISH)
         finish (s, x, y);
+      else if (s->op == CONVOLVE_STAGE_DIFFUSE)
+        diffuse (s, x, y);
+      else if (s->op == CONVOLVE_STAGE_REDUCE)
+        reduce (s, x, y);
+      else if (s->op == CONVOLVE_STAGE_CORRECT)
+        correct (s, x, y);
       else
         sum_taps (s, x, y);
     }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A device that is opened and closed for each harness takes most of the time. */
+/* A device that is opened for each harness takes most of the time. */
 static void
 keep_device (const gchar * properties)
 {

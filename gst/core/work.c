@@ -58,11 +58,18 @@ alpha_is_apart (const ConvolvePass * pass)
 /* ---- arithmetic ---- */
 
 static guint64
+matrix_multiply_adds (const ConvolveMatrix * matrix)
+{
+  return convolve_matrix_is_identity (matrix) ? 0 :
+      convolve_matrix_count (matrix);
+}
+
+static guint64
 term_multiply_adds (const ConvolveTerm * term)
 {
   if (term->matrix != NULL)
-    return convolve_matrix_count (term->matrix);
-  return convolve_matrix_count (term->x) + convolve_matrix_count (term->y);
+    return matrix_multiply_adds (term->matrix);
+  return matrix_multiply_adds (term->x) + matrix_multiply_adds (term->y);
 }
 
 /* Of a sample of each component that is filtered, in one iteration. */

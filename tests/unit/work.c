@@ -109,6 +109,9 @@ test_time (void)
   s.method = CONVOLVE_METHOD_SEPARABLE;
   s.kernel_t = convolve_matrix_new (3, 1, weights);
   check ("GRAY8", &s, 3 * n, n, (6 + 3) * n);
+  /* The sum alone: nothing is multiplied after it. */
+  s.filter = CONVOLVE_FILTER_IDENTITY;
+  check ("GRAY8", &s, 3 * n, n, 3 * n);
   /* Frames are summed once. */
   s.filter = CONVOLVE_FILTER_DIFFUSE;
   s.method = CONVOLVE_METHOD_AUTO;

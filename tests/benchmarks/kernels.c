@@ -12,6 +12,7 @@
 #include <gmodule.h>
 
 #include "compare.h"
+#include "peer-gpu.h"
 #include "program.h"
 
 #define COLD_BYTES (330u << 20)
@@ -362,6 +363,28 @@ run_clear (Run * run)
   DO (convolve_cu.cuMemFree (run->memory));
 }
 
+/* The other library's turn, after ours. */
+static void
+print_peer (Run * run, gdouble ours_us, FILE * csv)
+{
+  const GpuPeerJob job = {.device_id = run->device->id,
+    .stream = run->device->compute,.plan = run->plan,.info = run->info,
+    .gaussian = TRUE,.memory = run->memory,.bytes = run->bytes,
+    .n_pairs = run->n_pairs
+  };
+  GpuPeerResult peer = { 0 };
+
+  if (gpu_peer_name () != NULL && !gpu_peer_measure (&job, &peer))
+    printf (" %9s %6s", "none", "");
+  else if (peer.way != NULL)
+    printf (" %9.2f %6.1f", peer.us, peer.us / ours_us);
+  if (csv != NULL && peer.way != NULL)
+    fprintf (csv, ",%.2f,%.2f,%u,%s", peer.us, peer.us / ours_us, peer.off,
+        peer.way);
+  else if (csv != NULL)
+    fputs (",,,,", csv);
+}
+
 static gboolean
 print_row (Run * run, const Job * job, const gdouble copy[2], FILE * csv)
 {
@@ -378,17 +401,21 @@ print_row (Run * run, const Job * job, const gdouble copy[2], FILE * csv)
   good &= off <= 1;
   time[0] = measure (run, run->program, run->n_pairs);
   time[1] = measure (run, run->program, 1);
-  printf ("%-6s %-7s %-9s %4d %9.2f %8.0f %7.2f %9.2f %7.2f  %s\n", job->size,
+  printf ("%-6s %-7s %-9s %4d %9.2f %8.0f %7.2f %9.2f %7.2f", job->size,
       job->format, job->direct ? "direct" : "separable", job->radius, time[0],
       2 * run->info.size / time[0] / 1e3, time[0] / copy[0], time[1],
-      time[1] / copy[1], good ? "" : "WRONG");
-  fflush (stdout);
+      time[1] / copy[1]);
   if (csv != NULL)
     fprintf (csv, "%s,%s,%s,%d,%" G_GSIZE_FORMAT ",%.2f,%.2f,%.3f,%.2f,%.2f,"
-        "%.3f,%u,%s,%s\n", job->size, job->format,
+        "%.3f,%u,%s,%s", job->size, job->format,
         job->direct ? "direct" : "separable", job->radius, run->info.size,
         time[0], copy[0], time[0] / copy[0], time[1], copy[1],
         time[1] / copy[1], off, good ? "right" : "wrong", text);
+  print_peer (run, time[0], csv);
+  printf ("  %s\n", good ? "" : "WRONG");
+  fflush (stdout);
+  if (csv != NULL)
+    fputc ('\n', csv);
   convolve_program_free (&run->program->parent);
   g_clear_pointer (&run->plan, convolve_plan_unref);
   return good;
@@ -490,10 +517,14 @@ main (int argc, char **argv)
   DO (convolve_cu.cuModuleGetFunction (&copy_function, module, "copy"));
   if (option_csv != NULL && (csv = fopen (option_csv, "w")) != NULL)
     fprintf (csv, "size,format,method,radius,bytes,cold_us,copy_cold_us,"
-        "cold_ratio,warm_us,copy_warm_us,warm_ratio,off,check,plan\n");
-  printf ("%s\n%-6s %-7s %-9s %4s %9s %8s %7s %9s %7s\n", device->name, "size",
+        "cold_ratio,warm_us,copy_warm_us,warm_ratio,off,check,plan,"
+        "peer_us,peer_ratio,peer_off,peer_way\n");
+  printf ("%s\n%-6s %-7s %-9s %4s %9s %8s %7s %9s %7s", device->name, "size",
       "format", "method", "r", "cold, us", "GB/s", "x copy", "warm, us",
       "x copy");
+  if (gpu_peer_name () != NULL)
+    printf (" %s, us and times ours", gpu_peer_name ());
+  putchar ('\n');
   formats = split (option_formats, "RGBA,NV12,P010_10LE,GRAY8,RGBA64_LE");
   for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (guint f = 0; formats[f] != NULL; f++) {

@@ -80,19 +80,19 @@ fill_detail (ConvolveSettings * settings, gint levels)
 
 static const RowKind kinds[] = {
   {"separable", "1,2,4,8,16,32", "Radii of Gaussians by rows and columns",
-      TRUE, fill_separable},
+      TRUE, TRUE, fill_separable},
   {"direct", "1,2,4,8,16", "Radii of Gaussians as whole matrices", TRUE,
-      fill_direct},
-  {"box", "8,64,512", "Radii of boxes", FALSE, fill_box},
+      TRUE, fill_direct},
+  {"box", "8,64,512", "Radii of boxes", FALSE, FALSE, fill_box},
   {"gaussian", "150", "Radii of large Gaussians (sigma is a third), in the "
-        "form that the plan chooses", FALSE, fill_gaussian},
-  {"temporal", "3", "Frames that are summed, 3", FALSE, fill_temporal},
-  {"temporal-gaussian", "2", "Radii of Gaussians over 3 frames", FALSE,
+        "form that the plan chooses", FALSE, TRUE, fill_gaussian},
+  {"temporal", "3", "Frames that are summed, 3", FALSE, FALSE, fill_temporal},
+  {"temporal-gaussian", "2", "Radii of Gaussians over 3 frames", FALSE, FALSE,
       fill_temporal_gaussian},
-  {"iterations", "8", "Iterations of the 5-point stencil", FALSE,
+  {"iterations", "8", "Iterations of the 5-point stencil", FALSE, FALSE,
       fill_iterations},
-  {"diffuse", "8", "Iterations of diffuse", FALSE, fill_diffuse},
-  {"detail", "4", "Levels of detail", FALSE, fill_detail},
+  {"diffuse", "8", "Iterations of diffuse", FALSE, FALSE, fill_diffuse},
+  {"detail", "4", "Levels of detail", FALSE, FALSE, fill_detail},
 };
 
 const RowKind *

@@ -12,6 +12,7 @@ typedef struct {
   const gchar *usual;           /* numbers that it is measured with: radii, iterations, levels */
   const gchar *help;
   gboolean every_size;          /* else at 4K alone, unless sizes are asked for */
+  gboolean gaussian;            /* another library may use Gaussian weights of its own */
   void (*fill) (ConvolveSettings * settings, gint n);
 } RowKind;
 

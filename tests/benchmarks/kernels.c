@@ -12,9 +12,12 @@
 
 #include "gpubench.h"
 #include "kernelrows.h"
+#include "peer-gpu.h"
 
 #define COLD_BYTES (330u << 20)
 #define MAX_PAIRS 512
+/* Beyond it the other library takes seconds a frame. */
+#define MAX_PEER_RADIUS 64
 
 /* ---- options ---- */
 
@@ -283,43 +286,98 @@ share (gdouble part, gdouble whole)
   return whole > 0 ? part / whole : 0;
 }
 
-static gboolean
-print_row (Run * run, const Job * job, const Ceilings * top, FILE * csv)
+/* What a row says. */
+typedef struct
+{
+  gdouble time[2];              /* us, cold and warm */
+  guint64 moved, multiply_adds;
+  gdouble rate, madds;          /* GB/s, 10^9 multiply-adds a second */
+  gdouble copy_share, ceiling_share;
+  GpuCeiling ceiling;
+  guint off;
+  gboolean good;
+  GpuPeerResult peer;           /* way NULL: none */
+} Figures;
+
+/* The other library's turn, after ours. */
+static void
+measure_peer (Run * run, const Job * job, GpuPeerResult * peer)
+{
+  const GpuPeerJob task = {.device_id = run->device->id,
+    .stream = run->device->compute,.plan = run->plan,.info = run->info,
+    .gaussian = job->kind->gaussian,.memory = run->memory,
+    .bytes = run->bytes,.n_pairs = run->n_pairs
+  };
+
+  if (gpu_peer_name () == NULL || job->n > MAX_PEER_RADIUS
+      || !gpu_peer_measure (&task, peer))
+    peer->way = NULL;
+}
+
+static void
+measure_row (Run * run, const Job * job, const Ceilings * top, Figures * row)
 {
   const ConvolveWork *work = &run->program->parent.work;
-  guint64 moved = work->bytes_read + work->bytes_written;
-  GpuCeiling ceiling = ceiling_of (run->program);
-  guint off = compare_outputs (run, job);
-  gboolean good = row_check_small (run->device,
-      GST_VIDEO_INFO_FORMAT (&run->info), job->kind, job->n) && off <= 1;
-  g_autofree gchar *text = cuda_program_describe (run->program);
-  gdouble time[2], rate, madds;
 
-  g_strdelimit (text, "\n,", ' ');
-  measure (run, time);
-  rate = moved / time[0] / 1e3;
-  madds = work->multiply_adds / time[0] / 1e3;
+  memset (row, 0, sizeof (*row));
+  row->moved = work->bytes_read + work->bytes_written;
+  row->multiply_adds = work->multiply_adds;
+  row->ceiling = ceiling_of (run->program);
+  row->off = compare_outputs (run, job);
+  row->good = row_check_small (run->device,
+      GST_VIDEO_INFO_FORMAT (&run->info), job->kind, job->n) && row->off <= 1;
+  measure (run, row->time);
+  row->rate = row->moved / row->time[0] / 1e3;
+  row->madds = row->multiply_adds / row->time[0] / 1e3;
+  row->copy_share = share (row->rate, top->copy_rate);
+  row->ceiling_share = share (row->madds, top->ceiling[row->ceiling]);
+  measure_peer (run, job, &row->peer);
+}
+
+static void
+print_row (const Job * job, const Ceilings * top, const Figures * row)
+{
   printf ("%-6s %-9s %-17s %4d %9.2f %7.0f %6.2f %9.2f %6.2f %6.1f %7.2f %6.1f "
-      "%-6s %s\n", job->size, job->format, job->kind->name, job->n, time[0],
-      rate, time[0] / top->copy[0], time[1], time[1] / top->copy[1],
-      100 * share (rate, top->copy_rate), work->multiply_adds / 1e6,
-      100 * share (madds, top->ceiling[ceiling]), gpu_ceiling_name (ceiling),
-      good ? "" : "WRONG");
+      "%-6s", job->size, job->format, job->kind->name, job->n, row->time[0],
+      row->rate, row->time[0] / top->copy[0], row->time[1],
+      row->time[1] / top->copy[1], 100 * row->copy_share,
+      row->multiply_adds / 1e6, 100 * row->ceiling_share,
+      gpu_ceiling_name (row->ceiling));
+  if (row->peer.way != NULL)
+    printf (" %9.2f %6.1f", row->peer.us, row->peer.us / row->time[0]);
+  else if (gpu_peer_name () != NULL)
+    printf (" %9s %6s", "none", "");
+  printf ("  %s\n", row->good ? "" : "WRONG");
   fflush (stdout);
-  if (csv == NULL)
-    return good;
+}
+
+static const gchar csv_head[] = "size,format,method,radius,bytes,cold_us,"
+    "copy_cold_us,cold_ratio,warm_us,copy_warm_us,warm_ratio,moved,"
+    "multiply_adds,gbs,copy_gbs,copy_share,gmads,ceiling,ceiling_gmads,"
+    "ceiling_share,off,check,plan,peer_us,peer_ratio,peer_off,peer_way\n";
+
+static void
+write_row (const Run * run, const Job * job, const Ceilings * top,
+    const Figures * row, FILE * csv)
+{
+  g_autofree gchar *plan = cuda_program_describe (run->program);
+
+  g_strdelimit (plan, "\n,", ' ');
   fprintf (csv, "%s,%s,%s,%d,%" G_GSIZE_FORMAT ",%.2f,%.2f,%.3f,%.2f,%.2f,"
       "%.3f,", job->size, job->format, job->kind->name, job->n, run->info.size,
-      time[0], top->copy[0], time[0] / top->copy[0], time[1], top->copy[1],
-      time[1] / top->copy[1]);
+      row->time[0], top->copy[0], row->time[0] / top->copy[0], row->time[1],
+      top->copy[1], row->time[1] / top->copy[1]);
   fprintf (csv, "%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",%.1f,%.1f,%.4f,"
-      "%.1f,%s,%.1f,%.4f,%u,%s,%s\n", moved, work->multiply_adds, rate,
-      top->copy_rate, share (rate, top->copy_rate), madds,
-      gpu_ceiling_name (ceiling), top->ceiling[ceiling],
-      share (madds, top->ceiling[ceiling]), off, good ? "right" : "wrong",
-      text);
+      "%.1f,%s,%.1f,%.4f,%u,%s,%s", row->moved, row->multiply_adds, row->rate,
+      top->copy_rate, row->copy_share, row->madds,
+      gpu_ceiling_name (row->ceiling), top->ceiling[row->ceiling],
+      row->ceiling_share, row->off, row->good ? "right" : "wrong", plan);
+  if (row->peer.way != NULL)
+    fprintf (csv, ",%.2f,%.2f,%u,%s\n", row->peer.us,
+        row->peer.us / row->time[0], row->peer.off, row->peer.way);
+  else
+    fputs (",,,,\n", csv);
   fflush (csv);
-  return good;
 }
 
 static gboolean
@@ -327,18 +385,21 @@ run_row (Run * run, const Job * job, const Ceilings * top, FILE * csv)
 {
   g_autoptr (GError) error = NULL;
   ConvolveSettings settings;
-  gboolean good;
+  Figures row;
 
   row_settings (job->kind, job->n, &settings);
   run->plan = convolve_plan_new (&run->info, &settings, FALSE, &error);
   gpu_check_error (run->plan != NULL, error);
   run->program = program_of (run, "");
-  good = print_row (run, job, top, csv);
+  measure_row (run, job, top, &row);
+  print_row (job, top, &row);
+  if (csv != NULL)
+    write_row (run, job, top, &row, csv);
   convolve_program_free (&run->program->parent);
   run->program = NULL;
   g_clear_pointer (&run->plan, convolve_plan_unref);
   convolve_settings_clear (&settings);
-  return good;
+  return row.good;
 }
 
 /* Calls row for each that was asked for; run: NULL checks small frames. */
@@ -393,11 +454,6 @@ measure_frames (CudaDevice * device, Job * job, gint width, gint height,
   return good;
 }
 
-static const gchar csv_head[] = "size,format,method,radius,bytes,cold_us,"
-    "copy_cold_us,cold_ratio,warm_us,copy_warm_us,warm_ratio,moved,"
-    "multiply_adds,gbs,copy_gbs,copy_share,gmads,ceiling,ceiling_gmads,"
-    "ceiling_share,off,check,plan\n";
-
 static gboolean
 measure_all (CudaDevice * device, gchar ** formats, FILE * csv)
 {
@@ -418,9 +474,12 @@ measure_all (CudaDevice * device, gchar ** formats, FILE * csv)
     printf ("ceiling %s: %.0f x 10^9 multiply-adds a second\n",
         gpu_ceiling_name (i), top.ceiling[i]);
   }
-  printf ("%-6s %-9s %-17s %4s %9s %7s %6s %9s %6s %6s %7s %6s\n", "size",
+  printf ("%-6s %-9s %-17s %4s %9s %7s %6s %9s %6s %6s %7s %6s %-6s", "size",
       "format", "row", "n", "cold, us", "GB/s", "x copy", "warm, us", "x copy",
-      "% copy", "Mmadds", "% alu");
+      "% copy", "Mmadds", "% alu", "");
+  if (gpu_peer_name () != NULL)
+    printf (" %s, us and times ours", gpu_peer_name ());
+  putchar ('\n');
   if (csv != NULL)
     fputs (csv_head, csv);
   for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)

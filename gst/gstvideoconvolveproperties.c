@@ -156,9 +156,8 @@ static const Property properties[] = {
       NULL, PLAYING},
   {"n-threads", "Threads", "Threads of the CPU backend (0: one a core)",
       KIND_UINT, VALUE (n_threads), 0, MAX_THREADS, NULL, PLAYING},
-  {"stats", "Statistics", "Frames, backend, device, plan, passes, bytes, "
-        "multiply-adds, and times in nanoseconds", KIND_STATS, 0, 0, 0, NULL,
-        0},
+  {"stats", "Statistics", "What runs, frames, bytes, arithmetic, and times in "
+        "nanoseconds", KIND_STATS, 0, 0, 0, NULL, 0},
   {"plan", "Plan", "What runs for the current caps and properties", KIND_PLAN,
       0, 0, 0, NULL, 0},
 };

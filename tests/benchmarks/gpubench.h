@@ -44,7 +44,7 @@ void gpu_enqueue_copy (CudaDevice * device, CUdeviceptr to, CUdeviceptr from, gs
 
 typedef enum {
   GPU_CEILING_FLOAT,            /* fused multiply-adds of floats */
-  GPU_CEILING_TENSOR,           /* products of half floats with float sums, as kernels of all architectures ask for them */
+  GPU_CEILING_TENSOR,           /* products of half floats with float sums, by mma.sync */
   GPU_N_CEILINGS
 } GpuCeiling;
 

@@ -4,11 +4,11 @@
 
     plot.py [--cpu CSV] [--gpu CSV] [--table FILE] [--page PAGE] FOLDER
 
---cpu is the CSV of cpu-benchmark: FOLDER gets cpu-separable.svg, cpu-matrix.svg, cpu-box.svg, time against radius beside
-OpenCV and a copy. --gpu is that of kernels: gpu-separable.svg and gpu-direct.svg, beside the copy and the other library
-where it was measured, and gpu-roofline-FORMAT.svg; --table gets the roofline as a table in Markdown, and in --page (as
-docs/performance.md) that table and references to the plots take the place of what is between two marks. What a CSV lacks
-is left out of its plots, and a plot that would be empty is not written."""
+--cpu is the CSV of cpu-benchmark: FOLDER gets cpu-separable.svg, cpu-matrix.svg and cpu-box.svg, time against radius
+beside OpenCV and a copy. --gpu is that of kernels: gpu-separable.svg and gpu-direct.svg, beside the copy and the other
+library where it was measured, and gpu-roofline-FORMAT.svg; --table gets the roofline as a table in Markdown, and in
+--page (as docs/performance.md) that table and references to the plots take the place of what is between two marks. What
+a CSV lacks is left out of its plots, and a plot that would be empty is not written."""
 import argparse
 import csv
 import math

@@ -3,7 +3,7 @@
  * ceilings. A call that fails ends the program. */
 #pragma once
 
-#include "program.h"
+#include "cuda/program.h"
 
 G_BEGIN_DECLS
 

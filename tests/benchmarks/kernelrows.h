@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/settings.h"
-#include "program.h"
+#include "cuda/program.h"
 
 G_BEGIN_DECLS
 

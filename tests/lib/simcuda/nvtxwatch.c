@@ -58,6 +58,9 @@ range_pop (nvtxDomainHandle_t domain)
   return --depth;
 }
 
+/* NVTX finds it by this name. */
+int InitializeInjectionNvtx2 (NvtxGetExportTableFunc_t get_table);
+
 int
 InitializeInjectionNvtx2 (NvtxGetExportTableFunc_t get_table)
 {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <glib.h>
-#include <nvtx3/nvToolsExt.h>
 
 /* Ends without a beginning, ranges of other domains, attributes that are wrong. */
 guint nvtxwatch_faults (void);
@@ -11,5 +10,3 @@ guint nvtxwatch_faults (void);
 guint nvtxwatch_open (void);
 /* Ranges of that name so far. */
 guint nvtxwatch_count (const gchar * name);
-/* Called by NVTX. */
-int InitializeInjectionNvtx2 (NvtxGetExportTableFunc_t get_table);

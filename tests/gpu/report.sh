@@ -66,4 +66,8 @@ cat "$logs/overlap.txt"
 say "== kernels"
 run kernels "$build/tests/benchmarks/kernels" --csv "$logs/kernels.csv"
 cat "$logs/kernels.txt"
+
+say "== plots"
+run plots "$root/tests/benchmarks/plot.py" --gpu "$logs/kernels.csv" --table "$logs/roofline.md" "$logs"
+cat "$logs/plots.txt"
 exit "$status"

@@ -2,6 +2,7 @@
 /* The instance, between the element's files:
  *   gstvideoconvolve.c             class, caps, the vfuncs in the order in which a buffer meets them
  *   gstvideoconvolveproperties.c   the table of properties, from any thread
+ *   gstvideoconvolvechecked.c      those whose values may be refused
  *   gstvideoconvolvechanges.c      from there to the streaming thread, whole
  *   gstvideoconvolvepresets.c      loading a preset
  *   gstvideoconvolvestats.c        what runs and how fast
@@ -123,6 +124,8 @@ struct _GstVideoConvolve {
 
 /* ---- gstvideoconvolveproperties.c ---- */
 void gst_video_convolve_install_properties (GObjectClass * klass);
+
+/* ---- gstvideoconvolvechecked.c ---- */
 /* Posts what was refused before the element had a bus. */
 void gst_video_convolve_post_refused (GstVideoConvolve * self);
 

@@ -112,6 +112,7 @@ read_properties (CudaDevice * device, GError ** error)
           CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->id))
     return FALSE;
   device->n_multiprocessors = MAX (n, 1);
+  cuda_throttle_init (&device->throttle, device->n_multiprocessors);
   device->compute_capability = 10 * major + minor;
   device->name = g_strdup_printf ("CUDA, %s, compute capability %d.%d", name,
       major, minor);
@@ -169,6 +170,7 @@ cuda_device_close (CudaDevice * device)
       destroy_stream (device->up);
       destroy_stream (device->compute);
       destroy_stream (device->down);
+      cuda_throttle_clear (&device->throttle);
       cuda_device_unload_modules (device);
     }
   }

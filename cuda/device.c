@@ -84,7 +84,8 @@ choose_device (CudaDevice * device, const ConvolveOpenOptions * options,
     return FALSE;
   if (wanted >= count) {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE,
-        "there is no CUDA device %d, %d of them are visible", wanted, count);
+        "there is no CUDA device %d, %d of them are visible: choose another "
+        "cuda-device-id, or look at CUDA_VISIBLE_DEVICES", wanted, count);
     return FALSE;
   }
   if (!CU_CHECK (error, cuDeviceGet, &device->id, wanted))

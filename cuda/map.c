@@ -538,8 +538,8 @@ check_sizes (const ConvolvePass * pass, GError ** error)
 
     if (MAX (nx, ny) > G_MAXUINT16) {
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
-          "a matrix of %u x %u weights is too large for the CUDA backend", nx,
-          ny);
+          "a matrix of %u x %u weights is too large for the CUDA backend: "
+          "choose a smaller sigma or radius, or backend=cpu", nx, ny);
       return FALSE;
     }
   }

@@ -102,7 +102,7 @@ typedef struct {
  * A float picture has width x height pixels of K values, tightly packed, from address in: value c of pixel (x, y) is
  * float (y x width + x) x K + c. K is picture.n_components, plus one if weighted: the last value is then alpha. Wide
  * pictures hold two floats a value, hi at 2 i and lo at 2 i + 1, value = hi + lo exactly; so do wide weights. Stages
- * work on whole pictures (row_begin is 0, row_end is height) and on all K values of a pixel, whatever their action.
+ * make rows row_begin .. row_end - 1 of their picture, and all K values of a pixel, whatever their action.
  *
  *   LOAD      out[c] = the sample of picture.src; weighted: out[n] = the mean of the alpha samples that it covers:
  *             columns x << alpha_w_sub .. ((x + 1) << alpha_w_sub) - 1, rows likewise, those inside alpha_width x

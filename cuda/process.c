@@ -348,8 +348,10 @@ process (CudaProgram * program, const ConvolveFrame * in,
   };
   CudaSlot *slot;
 
-  if (!cuda_scope_enter (&scope, device->context, error))
+  if (!cuda_check_cancelled (device, error)
+      || !cuda_scope_enter (&scope, device->context, error))
     return FALSE;
+  cuda_throttle_begin (device);
   flight.slot = slot = take_slot (program, in, out, error);
   if (slot == NULL || (regions != NULL
           && !cuda_regions_ensure (program, error)))

@@ -22,8 +22,8 @@ read_force (CudaForce * force, GError ** error)
     *force = CUDA_FORCE_FLOAT;
   else {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "CONVOLVE_CUDA_ROUTE is '%s', which is none of stencil, stage and float",
-        route);
+        "CONVOLVE_CUDA_ROUTE is '%s', which is none of stencil, stage and float: "
+        "unset it", route);
     return FALSE;
   }
   return TRUE;

@@ -166,8 +166,17 @@ gboolean cuda_group_run (CudaProgram * program, const CudaGroup * group, const C
 /* Launches variant with one struct of parameters. */
 gboolean cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks, guint shared_bytes,
     gconstpointer parameters, GError ** error);
+/* The same with a stage, in as many launches as its work needs. */
+gboolean cuda_stage_launch (CudaDevice * device, const CudaVariant * variant, const ConvolveStage * stage,
+    GError ** error);
 /* Bytes of shared memory that the launch needs in variant. */
 guint cuda_launch_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
+
+/* throttle.c */
+/* The work of one pixel of so many weights; wide: in pairs of floats. */
+guint64 cuda_pixel_work (const ConvolveLaunchPicture * picture, guint64 taps, gboolean wide);
+/* Rows that one launch makes at most. */
+guint cuda_piece_rows (const CudaDevice * device, guint width, guint64 pixel_work);
 
 /* regions.c */
 /* Makes a part of a placed picture one of its own. */

@@ -255,17 +255,10 @@ launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
     [CONVOLVE_STAGE_CORRECT] = {CUDA_VARIANT_stage_correct,
         CUDA_VARIANT_stage_correct_wide},
   };
-  CudaDevice *device = cuda_program_device (run->program);
-  const ConvolveLaunchPicture *p = &stage->picture;
-  guint64 pixels = (guint64) p->width * p->height;
-  guint64 blocks = (pixels + CONVOLVE_BLOCK_THREADS - 1)
-      / CONVOLVE_BLOCK_THREADS;
   guint n;
 
-  /* Threads loop over what is more. */
-  return cuda_launch (device,
-      &cuda_variant_list (&n)[ids[stage->op][stage->wide]],
-      MIN (blocks, 64 * (guint64) device->n_multiprocessors), 0, stage, error);
+  return cuda_stage_launch (cuda_program_device (run->program),
+      &cuda_variant_list (&n)[ids[stage->op][stage->wide]], stage, error);
 }
 
 /* Several iterations in one. */
@@ -274,9 +267,13 @@ launch_steps (const Run * run, const ConvolveStage * stage, GError ** error)
 {
   CudaDevice *device = cuda_program_device (run->program);
   const CudaVariant *variant = run->staged->steps_variant;
+  const ConvolveLaunchPicture *p = &stage->picture;
   guint64 tiles = cuda_steps_tiles (stage, variant->taps / 2);
+  guint64 work = cuda_pixel_work (p, stage->steps
+      * (guint64) variant->taps * variant->taps, FALSE);
 
-  return cuda_launch (device, variant,
+  return cuda_throttle (device, work * p->width * p->height, error)
+      && cuda_launch (device, variant,
       MIN (tiles, 64 * (guint64) device->n_multiprocessors),
       CONVOLVE_STEPS_SHARED_BYTES, stage, error);
 }

@@ -63,6 +63,10 @@ say "== transfers"
 run overlap "$build/tests/benchmarks/overlap"
 cat "$logs/overlap.txt"
 
+say "== element"
+run element "$build/tests/benchmarks/element" --csv "$logs/element.csv"
+cat "$logs/element.txt"
+
 say "== kernels"
 run kernels "$build/tests/benchmarks/kernels" --csv "$logs/kernels.csv"
 cat "$logs/kernels.txt"

@@ -501,7 +501,9 @@ sim_run_stage (const SimKernel * kernel, const ConvolveStage * s)
     steps (s);
     return;
   }
-  for (gint y = 0; y < s->picture.height; y++)
+  if (s->picture.row_begin < 0 || s->picture.row_end > s->picture.height)
+    sim_misuse ("%s got rows outside of its picture", kernel->name);
+  for (gint y = s->picture.row_begin; y < s->picture.row_end; y++)
     for (gint x = 0; x < s->picture.width; x++) {
       if (s->op == CONVOLVE_STAGE_LOAD)
         load (s, x, y);

@@ -123,7 +123,7 @@ static const GstVideoConvolveProperty properties[] = {
       NULL, PLAYING},
   {"n-threads", "Threads", "Threads of the CPU backend (0: one a core)",
       KIND_UINT, VALUE (n_threads), 0, MAX_THREADS, NULL, PLAYING},
-  {"stats", "Statistics", "Frames, backend, device, plan, bytes, and times in "
+  {"stats", "Statistics", "What runs, frames, bytes, arithmetic, and times in "
         "nanoseconds", KIND_STATS, 0, 0, 0, NULL, 0},
   {"plan", "Plan", "What runs for the current caps and properties", KIND_PLAN,
       0, 0, 0, NULL, 0},
@@ -195,26 +195,6 @@ gst_video_convolve_set_property (GObject * object, guint id,
 
 /* ---- get ---- */
 
-/* With the object lock. */
-static GstStructure *
-make_stats (GstVideoConvolve * self)
-{
-  const ConvolveStats *stats = &self->stats;
-
-  return gst_structure_new ("videoconvolve-stats",
-      "frames", G_TYPE_UINT64, stats->frames,
-      "passed-through", G_TYPE_UINT64, self->n_passed,
-      "backend", G_TYPE_STRING, self->backend_name,
-      "device", G_TYPE_STRING, self->device_text,
-      "plan", G_TYPE_STRING, self->plan_text,
-      "bytes-in", G_TYPE_UINT64, stats->bytes_in,
-      "bytes-out", G_TYPE_UINT64, stats->bytes_out,
-      "upload", G_TYPE_UINT64, stats->upload_ns,
-      "kernel", G_TYPE_UINT64, stats->kernel_ns,
-      "download", G_TYPE_UINT64, stats->download_ns,
-      "last", G_TYPE_UINT64, stats->last_ns, NULL);
-}
-
 static void
 gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
     GParamSpec * pspec)
@@ -264,7 +244,7 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
       gst_video_convolve_rois_to_value (pending->rois, value);
       break;
     case KIND_STATS:
-      g_value_take_boxed (value, make_stats (self));
+      g_value_take_boxed (value, gst_video_convolve_make_stats (self));
       break;
     case KIND_PLAN:
       g_value_set_string (value, self->plan_text);

@@ -421,9 +421,9 @@ template <typename F>
 __device__ inline void
 each_pixel (const ConvolveStage &s, F f)
 {
-  size_t pixels = (size_t)s.picture.width * s.picture.height;
+  size_t begin = (size_t)s.picture.width * s.picture.row_begin, end = (size_t)s.picture.width * s.picture.row_end;
 
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels; i += (size_t)gridDim.x * blockDim.x)
+  for (size_t i = begin + blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < end; i += (size_t)gridDim.x * blockDim.x)
     f ((int)(i % s.picture.width), (int)(i / s.picture.width));
 }
 

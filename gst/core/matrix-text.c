@@ -3,14 +3,17 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 
 #include "matrix-private.h"
 
 #define MATRIX_MAX_FILE (1024 * 1024)
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC)
 
 static gboolean
 is_blank (gchar c)
@@ -146,37 +149,76 @@ convolve_matrix_parse (const gchar * text, GError ** error)
       (const gdouble *) weights->data, error);
 }
 
-/* The content of a regular file. Others are refused: reading a pipe or a
- * device could block or never end. */
+static void
+set_file_error (GError ** error, const gchar * what, const gchar * path,
+    gint code)
+{
+  g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+      "could not %s \"%s\": %s", what, path, g_strerror (code));
+}
+
+/* A descriptor of a regular file, -1 with an error for others: reading a pipe
+ * or a device could block or never end. What is opened is looked at once more,
+ * since the name may have come to mean something else. */
+static gint
+open_regular (const gchar * path, GError ** error)
+{
+  GStatBuf info = { 0 };
+  gboolean exists = g_stat (path, &info) == 0;
+  gint file = -1;
+
+  if (!exists || S_ISREG (info.st_mode)) {
+    file = g_open (path, OPEN_FLAGS, 0);
+    if (file < 0) {
+      set_file_error (error, "open", path, errno);
+      return -1;
+    }
+    if (fstat (file, &info) == 0 && S_ISREG (info.st_mode))
+      return file;
+    g_close (file, NULL);
+  }
+  g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+      "\"%s\" is not a regular file", path);
+  return -1;
+}
+
+/* Bytes read, at most size; -1 with errno. */
+static gssize
+read_all (gint file, gchar * text, gsize size)
+{
+  gsize n = 0;
+
+  while (n < size) {
+    gssize got = read (file, text + n, size - n);
+
+    if (got == 0)
+      break;
+    if (got > 0)
+      n += got;
+    else if (errno != EINTR)
+      return -1;
+  }
+  return n;
+}
+
+/* The content of a text file. Some files of /proc are called regular and have
+ * no end all the same: reading does not wait for more. */
 static gchar *
 read_text (const gchar * path, GError ** error)
 {
   g_autofree gchar *text = g_malloc (MATRIX_MAX_FILE + 2);
-  gsize size;
+  gint file = open_regular (path, error);
+  gssize size;
   gint code;
-  FILE *file;
 
-  if (g_file_test (path, G_FILE_TEST_EXISTS)
-      && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "\"%s\" is not a regular file", path);
+  if (file < 0)
     return NULL;
-  }
-  file = g_fopen (path, "rb");
-  if (file == NULL) {
-    code = errno;
-    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "could not open \"%s\": %s", path, g_strerror (code));
-    return NULL;
-  }
-  errno = 0;
-  size = fread (text, 1, MATRIX_MAX_FILE + 1, file);
-  code = ferror (file) ? errno : 0;
-  fclose (file);
+  size = read_all (file, text, MATRIX_MAX_FILE + 1);
+  code = errno;
+  g_close (file, NULL);
 
-  if (code != 0) {
-    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "could not read \"%s\": %s", path, g_strerror (code));
+  if (size < 0) {
+    set_file_error (error, "read", path, code);
     return NULL;
   }
   if (size > MATRIX_MAX_FILE) {
@@ -185,7 +227,7 @@ read_text (const gchar * path, GError ** error)
     return NULL;
   }
   text[size] = '\0';
-  if (strlen (text) != size) {
+  if (strlen (text) != (gsize) size) {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
         "\"%s\" is not a text file", path);
     return NULL;

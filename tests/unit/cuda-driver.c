@@ -199,6 +199,28 @@ test_fork (void)
   setting_clear (&s);
 }
 
+/* Whatever the driver reports, the message begins with a cause and a remedy. */
+static void
+test_remedies (void)
+{
+  for (guint i = 1; i < 1000; i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *call = g_strdup_printf ("; cuCall failed with error %u,",
+        i);
+    const gchar *colon, *end;
+
+    g_assert_false (convolve_cu_check (i, "cuCall", &error));
+    colon = strstr (error->message, ": ");
+    end = strstr (error->message, call);
+    g_assert_nonnull (colon);
+    g_assert_nonnull (end);
+    g_assert_cmpint (colon - error->message, >=, 10);
+    g_assert_cmpint (end - colon, >=, 10);
+    if (convolve_cu_cause (i)->for_good)
+      g_assert_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_LOST);
+  }
+}
+
 static void
 test_wrong_route (void)
 {
@@ -231,6 +253,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/cuda/lost", test_lost);
   g_test_add_func ("/cuda/fork", test_fork);
+  g_test_add_func ("/cuda/remedies", test_remedies);
   g_test_add_func ("/cuda/wrong-route", test_wrong_route);
   return g_test_run ();
 }

@@ -511,6 +511,8 @@ main (int argc, char **argv)
   check_error (g_option_context_parse (context, &argc, &argv, &error), error);
   gst_init (NULL, NULL);
   device = open_device ();
+  /* Graphs cannot hold the waits of long work. */
+  device->throttle.piece_work = G_MAXUINT64;
   load_extras ();
   check_error (cuda_scope_enter (&scope, device->context, &error), error);
   DO (convolve_cu.cuModuleLoadData (&module, copy_ptx));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "ranges.h"
 
 /* Blocks of the looping kernels, for each multiprocessor: enough to fill it
  * twice. */
@@ -154,6 +155,7 @@ cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks,
     guint shared_bytes, gconstpointer parameters, GError ** error)
 {
   gpointer list[] = { (gpointer) parameters };
+  g_auto (CudaRange) range = cuda_range_begin (variant->name);
   guint threads = cuda_variant_is_banded (variant) ?
       cuda_banded_threads (variant) : CONVOLVE_BLOCK_THREADS;
 

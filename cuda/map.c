@@ -567,7 +567,7 @@ cuda_program_map (CudaProgram * program, CudaForce force, GArray * weights,
         return FALSE;
       need = pass_need (cuda_program_device (program), pass, force);
       if (need.route == CONVOLVE_ROUTE_STAGE_LOAD)
-        cuda_staged_init (&program->staged[program->n_staged++], plan, i,
+        cuda_staged_init (&program->staged[program->n_staged++], program, i,
             weights);
       else
         group_add (program, sets, &need, i);

@@ -26,8 +26,9 @@ enum
 /* ---- prepare ---- */
 
 /* Appends weights, as pairs hi and lo whose sum is the weight if wide. */
-static guint32
-append_weights (GArray * weights, const ConvolveMatrix * matrix, gboolean wide)
+guint32
+cuda_append_weights (GArray * weights, const ConvolveMatrix * matrix,
+    gboolean wide)
 {
   const float zero = 0;
   guint32 first;
@@ -100,17 +101,17 @@ init_terms (CudaStaged * staged, const ConvolveOperation * operation,
   staged->base.amount = operation->amount;
   staged->n_pictures = PICTURE_TERM + MIN (operation->n_terms, 2);
   if (operation->t != NULL) {
-    staged->t_weights = append_weights (weights, operation->t, wide);
+    staged->t_weights = cuda_append_weights (weights, operation->t, wide);
     staged->n_pictures += staged->base.weighted;
   }
   for (guint t = 0; t < operation->n_terms; t++) {
     const ConvolveTerm *term = &operation->term[t];
 
     if (term->matrix != NULL) {
-      staged->weights[t][0] = append_weights (weights, term->matrix, wide);
+      staged->weights[t][0] = cuda_append_weights (weights, term->matrix, wide);
     } else {
-      staged->weights[t][0] = append_weights (weights, term->x, wide);
-      staged->weights[t][1] = append_weights (weights, term->y, wide);
+      staged->weights[t][0] = cuda_append_weights (weights, term->x, wide);
+      staged->weights[t][1] = cuda_append_weights (weights, term->y, wide);
     }
   }
 }
@@ -190,15 +191,17 @@ follow_alpha (CudaStaged * staged, const ConvolvePlan * plan,
 }
 
 void
-cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
+cuda_staged_init (CudaStaged * staged, CudaProgram * program, guint pass,
     GArray * weights)
 {
+  const ConvolvePlan *plan = program->parent.plan;
   const ConvolvePass *p = &plan->pass[pass];
 
   staged_init (staged, plan, pass, p->precision == CONVOLVE_PRECISION_DOUBLE,
       weights);
   if (p->alpha.weighted && p->iterations > 1)
     follow_alpha (staged, plan, p, weights);
+  cuda_staged_init_steps (staged, program, weights);
 }
 
 gsize
@@ -256,6 +259,23 @@ launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
 
   return cuda_stage_launch (cuda_program_device (run->program),
       &cuda_variant_list (&n)[ids[stage->op][stage->wide]], stage, error);
+}
+
+/* Several iterations in one. */
+static gboolean
+launch_steps (const Run * run, const ConvolveStage * stage, GError ** error)
+{
+  CudaDevice *device = cuda_program_device (run->program);
+  const CudaVariant *variant = run->staged->steps_variant;
+  const ConvolveLaunchPicture *p = &stage->picture;
+  guint64 tiles = cuda_steps_tiles (stage, variant->taps / 2);
+  guint64 work = cuda_pixel_work (p, stage->steps
+      * (guint64) variant->taps * variant->taps, FALSE);
+
+  return cuda_throttle (device, work * p->width * p->height, error)
+      && cuda_launch (device, variant,
+      MIN (tiles, 64 * (guint64) device->n_multiprocessors),
+      CONVOLVE_STEPS_SHARED_BYTES, stage, error);
 }
 
 static CUdeviceptr
@@ -474,6 +494,14 @@ is_only_folded (const Run * run)
       && convolve_matrix_is_identity (term->y));
 }
 
+/* Diffusion divides by thresholds: these are their inverses. */
+static void
+invert_thresholds (ConvolveStage * stage)
+{
+  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
+    stage->threshold[c] = stage->threshold[c] > 0 ? 1 / stage->threshold[c] : 0;
+}
+
 static gboolean
 run_diffuse (const Run * run, GError ** error)
 {
@@ -484,8 +512,7 @@ run_diffuse (const Run * run, GError ** error)
   stage.op = CONVOLVE_STAGE_DIFFUSE;
   stage.in = run->picture[PICTURE_BEFORE];
   stage.out = run->picture[PICTURE_TERM];
-  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
-    stage.threshold[c] = stage.threshold[c] > 0 ? 1 / stage.threshold[c] : 0;
+  invert_thresholds (&stage);
   return launch_stage (run, &stage, error);
 }
 
@@ -615,6 +642,42 @@ run_iteration (Run * run, gboolean last, GError ** error)
   return TRUE;
 }
 
+/* What is filtered goes from picture 0 to 1 and back, a launch at a time. */
+static gboolean
+run_steps (const Run * run, GError ** error)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+  const ConvolveTerm *term = &operation->term[0];
+  guint left = run->pass->iterations, at = PICTURE_BEFORE;
+  ConvolveStage stage = run->placed;
+
+  if (operation->combine == CONVOLVE_COMBINE_DIFFUSE) {
+    stage.op = CONVOLVE_STAGE_DIFFUSE_STEPS;
+    invert_thresholds (&stage);
+  } else {
+    stage.op = CONVOLVE_STAGE_STEPS;
+    stage.weights = weights_at (run, run->staged->steps_weights);
+    set_matrix (&stage, term->matrix != NULL ? term->matrix : term->x);
+    if (term->matrix == NULL) {
+      stage.ny = term->y->height;
+      stage.ay = term->y->anchor_y;
+    }
+  }
+  for (; left > 0; left -= stage.steps, at = PICTURE_BETWEEN - at) {
+    stage.steps = MIN (run->staged->steps, left);
+    stage.last = stage.steps == left;
+    stage.in = run->picture[at];
+    stage.out = run->picture[PICTURE_BETWEEN - at];
+    if (!launch_steps (run, &stage, error))
+      return FALSE;
+  }
+  stage = run->placed;
+  stage.op = CONVOLVE_STAGE_FINISH;
+  stage.before = stage.in = run->picture[at];
+  stage.last = TRUE;
+  return launch_stage (run, &stage, error);
+}
+
 static void
 run_init (Run * run, CudaProgram * program, const CudaStaged * staged,
     CUdeviceptr scratch, const CudaFrame * in, const CudaFrame * out,
@@ -664,6 +727,8 @@ cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
   }
   if (!run_begin (&run, in, error))
     return FALSE;
+  if (staged->steps > 0)
+    return run_steps (&run, error);
   iterations = run.pass->operation != NULL ? run.pass->iterations : 1;
   for (guint i = 0; i < iterations; i++)
     if (!run_iteration (&run, i + 1 == iterations, error))

@@ -36,10 +36,21 @@ grep -E '^ *[0-9]+/|^(Ok|Fail|Skipped|Timeout):' "$logs/suite.txt" || true
 
 say "== compute-sanitizer"
 if command -v compute-sanitizer >/dev/null; then
+  # Side by side: they take long, and little of the device.
   for tool in memcheck racecheck synccheck initcheck; do
     for format in RGBA RGBx YUY2; do
-      run "$tool-$format" compute-sanitizer --tool "$tool" "$build/tests/check/check" --backend cuda --format "$format" \
-        --seed 7 --size 65x39 --border mirror
+      (
+        result=0
+        compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/check/check" --backend cuda --format "$format" \
+          --seed 7 --size 65x39 --border mirror >"$logs/$tool-$format.txt" 2>&1 || result=$?
+        echo "$result" >"$logs/$tool-$format.status"
+      ) &
+    done
+  done
+  wait
+  for tool in memcheck racecheck synccheck initcheck; do
+    for format in RGBA RGBx YUY2; do
+      [ "$(cat "$logs/$tool-$format.status")" = 0 ] || status=1
       say "$tool, $format: $(sed -n 's/=* *\([A-Z]* *SUMMARY: .*\)/\1/p' "$logs/$tool-$format.txt" | tail -1)," \
         "$(grep 'cases,' "$logs/$tool-$format.txt" || echo 'no result')"
     done
@@ -59,4 +70,8 @@ cat "$logs/element.txt"
 say "== kernels"
 run kernels "$build/tests/benchmarks/kernels" --csv "$logs/kernels.csv"
 cat "$logs/kernels.txt"
+
+say "== plots"
+run plots "$root/tests/benchmarks/plot.py" --gpu "$logs/kernels.csv" --table "$logs/roofline.md" "$logs"
+cat "$logs/plots.txt"
 exit "$status"

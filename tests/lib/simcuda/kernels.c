@@ -526,6 +526,10 @@ sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid,
     guint shared_bytes)
 {
   runs[kernel - kernels]++;
+  if (kernel->route >= CONVOLVE_ROUTE_STAGE_STEPS
+      && shared_bytes < CONVOLVE_STEPS_SHARED_BYTES)
+    sim_misuse ("%s: %u bytes of shared memory are too few", kernel->name,
+        shared_bytes);
   if (is_stage (kernel))
     sim_run_stage (kernel, parameters);
   else

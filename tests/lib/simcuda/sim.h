@@ -122,6 +122,7 @@ void sim_misuse (const gchar * format, ...) G_GNUC_PRINTF (1, 2);
 extern GPtrArray *sim_memories;
 /* The memory that holds all of bytes from address on, or NULL; address must be inside it (within its bounds). */
 SimMemory *sim_memory_at (guint64 address, gsize bytes);
+guint64 sim_uploaded (void);
 /* Misuse unless rows of bytes each, stride apart, are inside one allocation of the device. */
 gboolean sim_check_rows (const gchar * what, guint64 address, gint64 stride, gint64 rows, gsize bytes);
 /* Bytes that a process may have; allocations beyond are refused. */

@@ -44,6 +44,14 @@ struct _CudaStaged {
   CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
 };
 
+/* Its scratch pictures: what the iteration filters; what lies between rows and columns, then the result; the terms (of
+ * longer sums by turns); last, the frame itself where it is wanted beside a sum over frames. */
+enum {
+  CUDA_PICTURE_BEFORE,
+  CUDA_PICTURE_BETWEEN,
+  CUDA_PICTURE_TERM,            /* and the next one: one for each term */
+};
+
 #define CUDA_MAX_SCRATCH 5
 /* Iterations in one launch. */
 #define CUDA_MAX_STEPS 16

@@ -44,7 +44,7 @@ enum { CONVOLVE_SOURCES (CUDA_SOURCE_ID) CUDA_N_SOURCES };
 /* How far the device may lag behind what is enqueued; see throttle.c. */
 typedef struct {
   guint64 piece_work;           /* multiplications */
-  guint64 piece_pixels;
+  gboolean fill;                /* pieces keep all multiprocessors busy */
   guint64 ahead;                /* enqueued since the last mark */
   CUevent mark[2];              /* by turns; NULL until needed */
   guint n_marks;

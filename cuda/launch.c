@@ -12,6 +12,8 @@
  * twice. */
 #define LOOP_BLOCKS 16
 #define STAGE_BLOCKS 64
+/* Blocks that keep a multiprocessor busy. */
+#define BUSY_BLOCKS 2
 /* Tasks that the separable kernel has at least, for each multiprocessor,
  * before tasks grow: a task filters its first rows along x once more than a
  * taller one would. */
@@ -190,11 +192,22 @@ count_pieces (const CudaDevice * device, const ConvolveLaunch * launch)
   for (guint i = 0; i < launch->n_pictures; i++) {
     const ConvolveLaunchPicture *p = &launch->picture[i];
     guint rows = cuda_piece_rows (device, p->width,
-        picture_pixel_work (launch, p));
+        picture_pixel_work (launch, p), BUSY_BLOCKS * CONVOLVE_STEP_ROWS
+        * CONVOLVE_WARP_PIXELS (p->n_components));
 
     n = MAX (n, divide_up (MAX (p->row_end - p->row_begin, 0), rows));
   }
   return n;
+}
+
+/* Where part i of n begins: blocks of the task kernels are STEP_ROWS high. */
+static gint64
+part_row (gint64 rows, guint i, guint n)
+{
+  gint64 row = rows * i / n;
+
+  return i < n && rows / n >= CONVOLVE_STEP_ROWS ?
+      row - row % CONVOLVE_STEP_ROWS : row;
 }
 
 /* Rows of part i of n. */
@@ -210,8 +223,8 @@ launch_part (CudaDevice * device, const CudaLaunch * chosen,
     ConvolveLaunchPicture *p = &launch.picture[k];
     gint64 begin = p->row_begin, rows = MAX (p->row_end - begin, 0);
 
-    p->row_begin = begin + rows * i / n;
-    p->row_end = begin + rows * (i + 1) / n;
+    p->row_begin = begin + part_row (rows, i, n);
+    p->row_end = begin + part_row (rows, i + 1, n);
     work += picture_pixel_work (&launch, p) * p->width
         * (p->row_end - p->row_begin);
   }
@@ -290,7 +303,8 @@ cuda_stage_launch (CudaDevice * device, const CudaVariant * variant,
   ConvolveStage piece = *stage;
   ConvolveLaunchPicture *p = &piece.picture;
   guint64 work = cuda_pixel_work (p, count_stage_taps (stage), stage->wide);
-  gint rows = cuda_piece_rows (device, p->width, work);
+  gint rows = cuda_piece_rows (device, p->width, work,
+      2 * BUSY_BLOCKS * CONVOLVE_BLOCK_THREADS);
 
   for (p->row_begin = 0; p->row_begin < p->height; p->row_begin = p->row_end) {
     guint64 pixels, blocks;

@@ -183,8 +183,9 @@ guint cuda_launch_shared_bytes (const CudaVariant * variant, const ConvolveLaunc
 /* throttle.c */
 /* The work of one pixel of so many weights; wide: in pairs of floats. */
 guint64 cuda_pixel_work (const ConvolveLaunchPicture * picture, guint64 taps, gboolean wide);
-/* Rows that one launch makes at most. */
-guint cuda_piece_rows (const CudaDevice * device, guint width, guint64 pixel_work);
+/* Rows that one launch makes at most. busy_pixels: those that a multiprocessor needs to be busy; pieces are not
+ * smaller, whatever a pixel costs. */
+guint cuda_piece_rows (const CudaDevice * device, guint width, guint64 pixel_work, guint busy_pixels);
 
 /* regions.c */
 /* Makes a part of a placed picture one of its own. */

@@ -13,9 +13,6 @@
  * kernels. Pairs of floats take so many times as long. */
 #define PIECE_WORK (G_GUINT64_CONSTANT (1) << 30)
 #define WIDE_COST 8
-/* Pixels that a multiprocessor has to have to be busy: pieces are not smaller,
- * whatever a pixel costs. */
-#define MIN_PIXELS 1024
 /* What a pixel costs beside its weights. */
 #define PIXEL_COST 16
 #define NAP_US 50
@@ -26,11 +23,11 @@ cuda_throttle_init (CudaThrottle * throttle, guint n_multiprocessors)
   const gchar *work = g_getenv ("CONVOLVE_CUDA_PIECE");
 
   throttle->piece_work = PIECE_WORK * n_multiprocessors;
-  throttle->piece_pixels = MIN_PIXELS * n_multiprocessors;
+  throttle->fill = TRUE;
   if (work == NULL)
     return;
   throttle->piece_work = MAX (g_ascii_strtoull (work, NULL, 10), 1);
-  throttle->piece_pixels = 1;
+  throttle->fill = FALSE;
 }
 
 void
@@ -59,12 +56,14 @@ cuda_pixel_work (const ConvolveLaunchPicture * picture, guint64 taps,
 }
 
 guint
-cuda_piece_rows (const CudaDevice * device, guint width, guint64 pixel_work)
+cuda_piece_rows (const CudaDevice * device, guint width, guint64 pixel_work,
+    guint busy_pixels)
 {
   const CudaThrottle *throttle = &device->throttle;
-  guint64 pixels = MAX (throttle->piece_work / MAX (pixel_work, 1),
-      throttle->piece_pixels);
+  guint64 pixels = throttle->piece_work / MAX (pixel_work, 1);
 
+  if (throttle->fill)
+    pixels = MAX (pixels, busy_pixels * (guint64) device->n_multiprocessors);
   return CLAMP (pixels / MAX (width, 1), 1, G_MAXINT);
 }
 

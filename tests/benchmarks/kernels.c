@@ -526,6 +526,8 @@ main (int argc, char **argv)
   formats = g_strsplit (option_formats != NULL ? option_formats :
       "RGBA,NV12,P010_10LE,GRAY8,RGBA64_LE", ",", -1);
   device = gpu_open ();
+  /* Graphs cannot hold the waits of long work. */
+  device->throttle.piece_work = G_MAXUINT64;
   gpu_check_error (cuda_scope_enter (&scope, device->context, &error), error);
   printf ("%s\n", device->name);
   if (option_csv != NULL && (csv = fopen (option_csv, "w")) == NULL) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Frames in system memory through the element on a GPU, beside the yardstick of
  * the same run: one such frame copied up while another is copied down, nothing
- * else. Usage: overlap [WIDTH HEIGHT FORMAT SIGMA] */
+ * else. Usage: overlap [WIDTH HEIGHT FORMAT SIGMA]; SIGMA may be followed by
+ * more properties. */
 #include <stdlib.h>
 
 #include "pushing.h"

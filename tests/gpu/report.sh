@@ -53,6 +53,8 @@ fi
 say "== transfers"
 run overlap "$build/tests/benchmarks/overlap"
 cat "$logs/overlap.txt"
+run overlap-straight "$build/tests/benchmarks/overlap" 3840 2160 RGBA '2 alpha-mode=straight'
+cat "$logs/overlap-straight.txt"
 
 say "== element"
 run element "$build/tests/benchmarks/element" --csv "$logs/element.csv"

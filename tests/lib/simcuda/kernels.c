@@ -61,10 +61,18 @@ is_direct (const SimKernel * kernel)
   return kernel->route == CONVOLVE_ROUTE_DIRECT;
 }
 
+/* Words on the tensor cores. */
+static gboolean
+has_words (const SimKernel * kernel)
+{
+  return is_banded (kernel) && kernel->samples == CONVOLVE_SAMPLES_U16;
+}
+
 static guint
 banded_warps (const SimKernel * kernel)
 {
-  return CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
+  return has_words (kernel) ? CONVOLVE_WORDS_WARPS (kernel->taps) :
+      CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
       kernel->taps);
 }
 
@@ -248,7 +256,8 @@ check_banded_term (const SimKernel * kernel, const ConvolveLaunchTerm * term,
     sim_misuse ("%s got a term of %u x %u weights around %u, %u",
         kernel->name, term->nx, term->ny, term->ax, term->ay);
   for (gsize i = 0; i < n; i++)
-    if (!is_half (weights[i]))
+    if (!is_half (has_words (kernel) ? CONVOLVE_WORDS_SCALE * weights[i] :
+            weights[i]))
       sim_misuse ("%s got the weight %g", kernel->name, weights[i]);
 }
 
@@ -258,7 +267,16 @@ check_plain (const SimKernel * kernel, const ConvolveLaunch * launch,
     const ConvolveLaunchPicture * p)
 {
   gboolean plain = launch->combine == CONVOLVE_DO_SUM && !p->weighted;
+  guint filtered = 0;
 
+  if (has_words (kernel)) {
+    for (guint c = 0; c < p->n_components; c++)
+      filtered += p->component[c].action == CONVOLVE_DO_FILTER;
+    if (!plain || p->n_components == 3 || (filtered != 0
+            && filtered != p->n_components))
+      sim_misuse ("%s got more to do than to round", kernel->name);
+    return;
+  }
   for (guint c = 0; c < p->n_components; c++) {
     const ConvolveLaunchComponent *k = &p->component[c];
 
@@ -296,11 +314,19 @@ term_weights (const SimKernel * kernel, const ConvolveLaunch * launch,
     const float *weights =
         (const float *) (gsize) launch->weights + term->first;
 
+    gsize held = n;
+
+    if (is_banded (kernel))
+      held += is_direct (kernel) ? 1 : 2;
+    if (has_words (kernel))
+      held += n;
     if (!sim_check_rows ("a kernel's weights",
-            launch->weights + term->first * (guint64) 4, 0, 1, n * 4))
+            launch->weights + term->first * (guint64) 4, 0, 1, held * 4))
       return NULL;
     if (is_banded (kernel))
       check_banded_term (kernel, term, weights, n);
+    if (has_words (kernel))
+      check_banded_term (kernel, term, weights + n + 2, n);
     return weights;
   }
   if (term->first + n > CONVOLVE_LAUNCH_WEIGHTS) {
@@ -323,13 +349,14 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
     if (launch->stages < convolve_banded_least_stages (is_direct (kernel), ny)
         || launch->stages > CONVOLVE_BANDED_MAX_STAGES
         || launch->stage_bytes < CONVOLVE_BANDED_ROWS
-        * convolve_banded_pitch (p->n_components, kernel->taps,
-            banded_warps (kernel)))
+        * convolve_banded_pitch (p->n_components, has_words (kernel) ? 2 : 1,
+            kernel->taps, banded_warps (kernel)))
       sim_misuse ("%s got %u stages of %u bytes", kernel->name,
           launch->stages, launch->stage_bytes);
     return launch->stages
         * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
-        + convolve_banded_table_bytes (is_direct (kernel), kernel->taps, ny);
+        + convolve_banded_table_bytes (is_direct (kernel),
+        has_words (kernel) ? 2 : 1, kernel->taps, ny);
   }
   for (guint t = 0; t < set->n_terms; t++) {
     ax = MAX (ax, set->term[t].ax);
@@ -447,6 +474,46 @@ banded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   return sum + 128 * sx * sy;
 }
 
+/* The same of words: weights are the sums of two, and so is what is kept of a
+ * row's sum. */
+static double
+words_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
+{
+  const ConvolveLaunchComponent *k = &p->component[c];
+  const float *rest = w + term->nx + term->ny + 2;
+  double sum = 0, sx = 0, sy = 0, centre = 1u << (k->depth + k->shift - 1);
+
+  for (guint i = 0; i < term->nx; i++)
+    sx += (double) w[i] + rest[i];
+  for (guint j = 0; j < term->ny; j++) {
+    double row = 0, kept;
+
+    for (guint i = 0; i < term->nx; i++)
+      row += ((double) w[i] + rest[i]) * (ldexp (tap (launch, p,
+                  (gint64) x + i - term->ax, (gint64) y + j - term->ay, c),
+              k->shift) - centre) / CONVOLVE_WORDS_SCALE;
+    kept = to_half (row);
+    kept += to_half (row - kept);
+    sum += ((double) w[term->nx + j] + rest[term->nx + j]) * kept
+        * CONVOLVE_WORDS_SCALE;
+    sy += (double) w[term->nx + j] + rest[term->nx + j];
+  }
+  return ldexp (sum + centre * sx * sy, -(gint) k->shift);
+}
+
+typedef double (*TermSum) (const ConvolveLaunch *,
+    const ConvolveLaunchPicture *, const ConvolveLaunchTerm *, const float *,
+    gint, gint, guint);
+
+static TermSum
+sum_of (const SimKernel * kernel)
+{
+  if (!is_banded (kernel) || is_direct (kernel))
+    return term_sum;
+  return has_words (kernel) ? words_sum : banded_sum;
+}
+
 static guint
 filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch,
     const ConvolveLaunchPicture * p, const float *const *weights, gint x,
@@ -461,8 +528,7 @@ filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch,
   if (k->action == CONVOLVE_DO_FILL)
     return k->fill;
   for (guint i = 0; i < set->n_terms; i++)
-    t[i] = (is_banded (kernel) && !is_direct (kernel) ? banded_sum : term_sum)
-        (launch, p, &set->term[i], weights[i], x, y, c);
+    t[i] = sum_of (kernel) (launch, p, &set->term[i], weights[i], x, y, c);
   if (p->weighted && c != p->alpha) {
     double divisor =
         term_sum (launch, p, &set->term[0], weights[0], x, y, p->alpha);
@@ -499,7 +565,7 @@ run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
       continue;
     if (!check_picture (kernel, p))
       return;
-    if (kernel->samples == CONVOLVE_SAMPLES_U8)
+    if (kernel->samples == CONVOLVE_SAMPLES_U8 || has_words (kernel))
       check_plain (kernel, launch, p);
     if (set->n_terms < 1 || set->n_terms > 2
         || (kernel->route != CONVOLVE_ROUTE_STENCIL

@@ -127,6 +127,14 @@ backend_process_window (ConvolveProgram * program,
       regions, job, error);
 }
 
+/* What the device has is done before process or wait come back, since it works
+ * on their frames; cuda_throttle sees to it that this is not much. */
+static void
+backend_cancel (ConvolveDevice * device, gboolean cancel)
+{
+  g_atomic_int_set (&((CudaDevice *) device)->cancelled, cancel);
+}
+
 const ConvolveBackend *
 convolve_backend_cuda (void)
 {
@@ -148,6 +156,7 @@ convolve_backend_cuda (void)
     .history_store = cuda_history_store,
     .history_free = cuda_history_free,
     .process_window = backend_process_window,
+    .cancel = backend_cancel,
   };
 
   return &backend;

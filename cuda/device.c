@@ -84,7 +84,8 @@ choose_device (CudaDevice * device, const ConvolveOpenOptions * options,
     return FALSE;
   if (wanted >= count) {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE,
-        "there is no CUDA device %d, %d of them are visible", wanted, count);
+        "there is no CUDA device %d, %d of them are visible: choose another "
+        "cuda-device-id, or look at CUDA_VISIBLE_DEVICES", wanted, count);
     return FALSE;
   }
   if (!CU_CHECK (error, cuDeviceGet, &device->id, wanted))
@@ -112,6 +113,7 @@ read_properties (CudaDevice * device, GError ** error)
           CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->id))
     return FALSE;
   device->n_multiprocessors = MAX (n, 1);
+  cuda_throttle_init (&device->throttle, device->n_multiprocessors);
   device->compute_capability = 10 * major + minor;
   device->name = g_strdup_printf ("CUDA, %s, compute capability %d.%d", name,
       major, minor);
@@ -169,6 +171,7 @@ cuda_device_close (CudaDevice * device)
       destroy_stream (device->up);
       destroy_stream (device->compute);
       destroy_stream (device->down);
+      cuda_throttle_clear (&device->throttle);
       cuda_device_unload_modules (device);
     }
   }

@@ -41,6 +41,15 @@ enum { CONVOLVE_VARIANTS (CUDA_VARIANT_ID) CUDA_N_VARIANTS };
 #define CUDA_SOURCE_ID(name) CUDA_SOURCE_##name,
 enum { CONVOLVE_SOURCES (CUDA_SOURCE_ID) CUDA_N_SOURCES };
 
+/* How far the device may lag behind what is enqueued; see throttle.c. */
+typedef struct {
+  guint64 piece_work;           /* multiplications */
+  gboolean fill;                /* pieces keep all multiprocessors busy */
+  guint64 ahead;                /* enqueued since the last mark */
+  CUevent mark[2];              /* by turns; NULL until needed */
+  guint n_marks;
+} CudaThrottle;
+
 typedef struct {
   ConvolveDevice parent;
   CUdevice id;
@@ -56,6 +65,8 @@ typedef struct {
   guint frames_in_flight, bands;        /* as in ConvolveOpenOptions */
   GPtrArray *programs;          /* CudaProgram: those that live; not owned */
   CudaCopier copier;
+  CudaThrottle throttle;
+  gint cancelled;               /* atomic */
   guint64 last_job;
   ConvolveStats stats;
   gchar *name;
@@ -78,6 +89,16 @@ void cuda_device_close (CudaDevice * device);
 
 gpointer cuda_device_host_alloc (CudaDevice * device, gsize size, gpointer * owner, GError ** error);
 void cuda_device_host_free (gpointer owner, gpointer memory);
+
+/* throttle.c; with the context current, but for init */
+void cuda_throttle_init (CudaThrottle * throttle, guint n_multiprocessors);
+void cuda_throttle_clear (CudaThrottle * throttle);
+/* FALSE with the error where work is to end. */
+gboolean cuda_check_cancelled (CudaDevice * device, GError ** error);
+/* A frame begins. */
+void cuda_throttle_begin (CudaDevice * device);
+/* Before a launch of so much work: waits while the device has too much to do, and ends with an error when cancelled. */
+gboolean cuda_throttle (CudaDevice * device, guint64 work, GError ** error);
 
 /* module.c; with the context current */
 gboolean cuda_device_load_modules (CudaDevice * device, GError ** error);

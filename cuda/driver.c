@@ -20,83 +20,6 @@ static gboolean initialised;    /* cuInit went well, and the version fits */
  * this process; or CUDA_ERROR_NOT_INITIALIZED in the child of a fork. */
 static gint call_barrier;
 
-/* ---- causes ---- */
-
-typedef struct
-{
-  CUresult result;
-  ConvolveError code;
-  gboolean for_good;            /* nothing works after it in this process */
-  const gchar *advice;
-} Cause;
-
-#define RESTART "the GPU's state is lost for this process: restart the process"
-
-/* Numbers stand for names that older toolkits do not have: tensor memory leak,
- * external device, MPS client terminated, contained memory error. */
-static const Cause causes[] = {
-  {CUDA_ERROR_STUB_LIBRARY, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "the CUDA toolkit's stub library was found in place of the driver: "
-        "take the stubs folder out of the library path"},
-  {CUDA_ERROR_NO_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "no CUDA device is visible: look at nvidia-smi and "
-        "CUDA_VISIBLE_DEVICES"},
-  {CUDA_ERROR_INVALID_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "there is no such device: look at cuda-device-id"},
-  {CUDA_ERROR_DEVICE_UNAVAILABLE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "another process owns the GPU (exclusive compute mode)"},
-  {CUDA_ERROR_SYSTEM_NOT_READY, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "the system's GPU services are not ready yet: check that the fabric "
-        "manager or its like runs"},
-  {CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "the driver library and the kernel module are of different versions: "
-        "reboot after a driver update"},
-  {CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "the forward compatibility library in use does not support this GPU: "
-        "remove it or update the driver"},
-  {CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "the driver is too old: update it"},
-  {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "the driver is older than the toolkit that made this plugin's GPU "
-        "code: update it"},
-  {CUDA_ERROR_NO_BINARY_FOR_GPU, CONVOLVE_ERROR_NO_DEVICE, FALSE,
-      "this plugin has no code for this GPU: build it with its "
-        "architecture in the option cuda-arch"},
-  {CUDA_ERROR_OUT_OF_MEMORY, CONVOLVE_ERROR_NO_MEMORY, FALSE,
-      "the GPU's memory, or page-locked memory, has run out: lower "
-        "frames-in-flight, end other programs on this GPU, or use "
-        "backend=cpu"},
-  {CUDA_ERROR_ECC_UNCORRECTABLE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_INVALID_ADDRESS_SPACE, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_ILLEGAL_ADDRESS, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_ASSERT, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_LAUNCH_TIMEOUT, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_HARDWARE_STACK_ERROR, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_ILLEGAL_INSTRUCTION, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_MISALIGNED_ADDRESS, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_INVALID_PC, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_LAUNCH_FAILED, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {(CUresult) 721, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {(CUresult) 911, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {(CUresult) 810, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {(CUresult) 226, CONVOLVE_ERROR_LOST, TRUE, RESTART},
-  {CUDA_ERROR_CONTEXT_IS_DESTROYED, CONVOLVE_ERROR_LOST, FALSE,
-      "the context that this element shared was destroyed"},
-  {CUDA_ERROR_DEINITIALIZED, CONVOLVE_ERROR_LOST, TRUE,
-      "the driver is shutting down"},
-};
-
-static const Cause *
-find_cause (CUresult result)
-{
-  static const Cause other = { 0, CONVOLVE_ERROR_FAILED, FALSE, NULL };
-
-  for (guint i = 0; i < G_N_ELEMENTS (causes); i++)
-    if (causes[i].result == result)
-      return &causes[i];
-  return &other;
-}
-
 /* ---- calls ---- */
 
 CUresult
@@ -111,7 +34,7 @@ convolve_cu_result (CUresult result, const gchar * call)
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
     return result;
   g_debug ("%s gave error %d", call, result);
-  if (find_cause (result)->for_good)
+  if (convolve_cu_cause (result)->for_good)
     g_atomic_int_compare_and_exchange (&call_barrier, CUDA_SUCCESS, result);
   return result;
 }
@@ -120,7 +43,7 @@ gboolean
 convolve_cu_check (CUresult result, const gchar * call, GError ** error)
 {
   const gchar *name = NULL, *text = NULL;
-  const Cause *cause;
+  const CuCause *cause;
 
   if (result == CUDA_SUCCESS)
     return TRUE;
@@ -129,11 +52,10 @@ convolve_cu_check (CUresult result, const gchar * call, GError ** error)
     convolve_cu.cuGetErrorName (result, &name);
   if (convolve_cu.cuGetErrorString != NULL)
     convolve_cu.cuGetErrorString (result, &text);
-  cause = find_cause (result);
+  cause = convolve_cu_cause (result);
   g_set_error (error, CONVOLVE_ERROR, cause->code,
-      "%s%s%s failed with error %d, %s (%s)",
-      cause->advice != NULL ? cause->advice : "",
-      cause->advice != NULL ? "; " : "", call, result,
+      "%s: %s; %s failed with error %d, %s (%s)", cause->text, cause->remedy,
+      call, result,
       name != NULL ? name : "unknown to this driver",
       text != NULL ? text : "no description");
   return FALSE;
@@ -152,12 +74,6 @@ convolve_cu_usable (GError ** error)
 
   if (barrier == CUDA_SUCCESS)
     return TRUE;
-  if (barrier == CUDA_ERROR_NOT_INITIALIZED) {
-    g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE,
-        "this process was forked from one that uses CUDA, and so cannot use "
-        "it: start a new process, or use backend=cpu");
-    return FALSE;
-  }
   return convolve_cu_check (barrier, "an earlier call", error);
 }
 
@@ -217,7 +133,8 @@ load_locked (GError ** error)
         G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
     if (library == NULL) {
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE,
-          "there is no CUDA driver on this machine (%s)", g_module_error ());
+          "there is no CUDA driver on this machine (%s): install NVIDIA's, or "
+          "use backend=cpu", g_module_error ());
       return FALSE;
     }
   }

@@ -7,6 +7,8 @@
 #include <cuda.h>
 #include <glib.h>
 
+#include "core/matrix.h"
+
 G_BEGIN_DECLS
 
 /* X (name): without one of these there is no backend. */
@@ -83,6 +85,15 @@ gboolean convolve_cu_usable (GError ** error);
 CUresult convolve_cu_may_call (void);
 /* Notes faults that are for good; traces. Gives back result. */
 CUresult convolve_cu_result (CUresult result, const gchar * call);
+/* causes.c: what is behind an error. */
+typedef struct {
+  CUresult result;
+  ConvolveError code;
+  gboolean for_good;            /* nothing works after it in this process */
+  const gchar *text, *remedy;
+} CuCause;
+
+const CuCause *convolve_cu_cause (CUresult result);
 gboolean convolve_cu_check (CUresult result, const gchar * call, GError ** error);
 
 G_END_DECLS

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "ranges.h"
 
 #define PITCH 256
 
@@ -208,6 +209,7 @@ cuda_history_store (ConvolveHistory * history, guint index,
     const ConvolveFrame * in, GError ** error)
 {
   CudaHistory *self = (CudaHistory *) history;
+  g_auto (CudaRange) range = cuda_range_begin ("upload");
   g_auto (CudaScope) scope = { 0 };
   gboolean ok;
   Slot *slot;

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The fused launches: addresses, rows and blocks of a band. */
+/* Launches: addresses, rows and blocks of a band, in as many pieces as its work
+ * needs. */
 #include "config.h"
 
 #include <string.h>
 
 #include "program.h"
+#include "ranges.h"
 
 /* Blocks of the looping kernels, for each multiprocessor: enough to fill it
  * twice. */
 #define LOOP_BLOCKS 16
+#define STAGE_BLOCKS 64
+/* Blocks that keep a multiprocessor busy. */
+#define BUSY_BLOCKS 2
 /* Tasks that the separable kernel has at least, for each multiprocessor,
  * before tasks grow: a task filters its first rows along x once more than a
  * taller one would. */
@@ -150,11 +155,92 @@ cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks,
     guint shared_bytes, gconstpointer parameters, GError ** error)
 {
   gpointer list[] = { (gpointer) parameters };
+  g_auto (CudaRange) range = cuda_range_begin (variant->name);
   guint threads = cuda_variant_is_banded (variant) ?
       cuda_banded_threads (variant) : CONVOLVE_BLOCK_THREADS;
 
   return CU_CHECK (error, cuLaunchKernel, device->function[variant->id],
       n_blocks, 1, 1, threads, 1, 1, shared_bytes, device->compute, list, NULL);
+}
+
+/* Weights that a pixel of the picture is multiplied by. */
+static guint64
+count_taps (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p)
+{
+  const ConvolveLaunchSet *set = &launch->set[p->weights];
+  guint64 taps = 0;
+
+  for (guint t = 0; t < set->n_terms; t++)
+    taps += launch->separable ? set->term[t].nx + set->term[t].ny :
+        (guint64) set->term[t].nx * set->term[t].ny;
+  return taps;
+}
+
+static guint64
+picture_pixel_work (const ConvolveLaunch * launch,
+    const ConvolveLaunchPicture * p)
+{
+  return cuda_pixel_work (p, count_taps (launch, p), FALSE);
+}
+
+/* How many launches the rows are divided among. */
+static guint
+count_pieces (const CudaDevice * device, const ConvolveLaunch * launch)
+{
+  guint n = 1;
+
+  for (guint i = 0; i < launch->n_pictures; i++) {
+    const ConvolveLaunchPicture *p = &launch->picture[i];
+    guint rows = cuda_piece_rows (device, p->width,
+        picture_pixel_work (launch, p), BUSY_BLOCKS * CONVOLVE_STEP_ROWS
+        * CONVOLVE_WARP_PIXELS (p->n_components));
+
+    n = MAX (n, divide_up (MAX (p->row_end - p->row_begin, 0), rows));
+  }
+  return n;
+}
+
+/* Where part i of n begins: blocks of the task kernels are STEP_ROWS high. */
+static gint64
+part_row (gint64 rows, guint i, guint n)
+{
+  gint64 row = rows * i / n;
+
+  return i < n && rows / n >= CONVOLVE_STEP_ROWS ?
+      row - row % CONVOLVE_STEP_ROWS : row;
+}
+
+/* Rows of part i of n. */
+static gboolean
+launch_part (CudaDevice * device, const CudaLaunch * chosen,
+    const ConvolveLaunch * all, guint i, guint n, GError ** error)
+{
+  ConvolveLaunch launch = *all;
+  guint64 work = 0;
+  guint grid;
+
+  for (guint k = 0; k < launch.n_pictures; k++) {
+    ConvolveLaunchPicture *p = &launch.picture[k];
+    gint64 begin = p->row_begin, rows = MAX (p->row_end - begin, 0);
+
+    p->row_begin = begin + part_row (rows, i, n);
+    p->row_end = begin + part_row (rows, i + 1, n);
+    work += picture_pixel_work (&launch, p) * p->width
+        * (p->row_end - p->row_begin);
+  }
+  if (work == 0)
+    return TRUE;
+  if (!cuda_throttle (device, work, error))
+    return FALSE;
+  if (cuda_variant_is_banded (chosen->variant))
+    grid = cuda_banded_geometry (device, chosen->variant, &launch);
+  else if (chosen->variant->route == CONVOLVE_ROUTE_STENCIL)
+    grid = launch.n_blocks = count_loop_blocks (device, &launch);
+  else
+    grid = launch.n_blocks =
+        count_task_blocks (device, chosen->variant, &launch);
+  return cuda_launch (device, chosen->variant, grid, chosen->shared_bytes,
+      &launch, error);
 }
 
 gboolean
@@ -165,8 +251,7 @@ cuda_group_run (CudaProgram * program, const CudaGroup * group,
   CudaDevice *device = cuda_program_device (program);
   const CudaLaunch *chosen = &group->wide;
   ConvolveLaunch launch = chosen->launch;
-  gboolean work = FALSE;
-  guint grid;
+  guint n;
 
   for (guint i = 0; i < group->n_passes; i++) {
     ConvolveLaunchPicture *p = &launch.picture[i];
@@ -177,24 +262,62 @@ cuda_group_run (CudaProgram * program, const CudaGroup * group,
       cuda_picture_cut (p, &band->cuts[pass]);
     p->row_begin = band->begin[pass];
     p->row_end = band->end[pass];
-    work |= p->row_begin < p->row_end;
     if (!is_aligned (group->wide.variant, p))
       chosen = &group->any;
   }
-  if (!work)
-    return TRUE;
   if (chosen == &group->any) {
     /* The pictures are the same; the weights lie elsewhere. */
     launch.weights = chosen->launch.weights;
     memcpy (launch.set, chosen->launch.set, sizeof (launch.set));
   }
-  if (cuda_variant_is_banded (chosen->variant))
-    grid = cuda_banded_geometry (device, chosen->variant, &launch);
-  else if (chosen->variant->route == CONVOLVE_ROUTE_STENCIL)
-    grid = launch.n_blocks = count_loop_blocks (device, &launch);
-  else
-    grid = launch.n_blocks =
-        count_task_blocks (device, chosen->variant, &launch);
-  return cuda_launch (device, chosen->variant, grid, chosen->shared_bytes,
-      &launch, error);
+  n = count_pieces (device, &launch);
+  for (guint i = 0; i < n; i++)
+    if (!launch_part (device, chosen, &launch, i, n, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* ---- stages ---- */
+
+/* Values that one of the stage's is made from. */
+static guint64
+count_stage_taps (const ConvolveStage * stage)
+{
+  switch (stage->op) {
+    case CONVOLVE_STAGE_ROWS:
+    case CONVOLVE_STAGE_FOLD:
+      return stage->nx;
+    case CONVOLVE_STAGE_COLUMNS:
+      return stage->ny;
+    case CONVOLVE_STAGE_MATRIX:
+      return (guint64) stage->nx * stage->ny;
+    default:
+      return 1;
+  }
+}
+
+gboolean
+cuda_stage_launch (CudaDevice * device, const CudaVariant * variant,
+    const ConvolveStage * stage, GError ** error)
+{
+  ConvolveStage piece = *stage;
+  ConvolveLaunchPicture *p = &piece.picture;
+  guint64 work = cuda_pixel_work (p, count_stage_taps (stage), stage->wide);
+  gint rows = cuda_piece_rows (device, p->width, work,
+      2 * BUSY_BLOCKS * CONVOLVE_BLOCK_THREADS);
+
+  for (p->row_begin = 0; p->row_begin < p->height; p->row_begin = p->row_end) {
+    guint64 pixels, blocks;
+
+    p->row_end = p->row_begin + MIN (rows, p->height - p->row_begin);
+    pixels = (guint64) p->width * (p->row_end - p->row_begin);
+    blocks = (pixels + CONVOLVE_BLOCK_THREADS - 1) / CONVOLVE_BLOCK_THREADS;
+    /* Threads loop over what is more. */
+    if (!cuda_throttle (device, pixels * work, error)
+        || !cuda_launch (device, variant, MIN (blocks,
+                STAGE_BLOCKS * (guint64) device->n_multiprocessors), 0, &piece,
+            error))
+      return FALSE;
+  }
+  return TRUE;
 }

@@ -532,8 +532,8 @@ check_sizes (const ConvolvePass * pass, GError ** error)
 
     if (MAX (nx, ny) > G_MAXUINT16) {
       g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
-          "a matrix of %u x %u weights is too large for the CUDA backend", nx,
-          ny);
+          "a matrix of %u x %u weights is too large for the CUDA backend: "
+          "choose a smaller sigma or radius, or backend=cpu", nx, ny);
       return FALSE;
     }
   }
@@ -561,7 +561,7 @@ cuda_program_map (CudaProgram * program, CudaForce force, GArray * weights,
         return FALSE;
       need = pass_need (cuda_program_device (program), pass, force);
       if (need.route == CONVOLVE_ROUTE_STAGE_LOAD)
-        cuda_staged_init (&program->staged[program->n_staged++], plan, i,
+        cuda_staged_init (&program->staged[program->n_staged++], program, i,
             weights);
       else
         group_add (program, sets, &need, i);

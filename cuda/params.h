@@ -102,7 +102,7 @@ typedef struct {
  * A float picture has width x height pixels of K values, tightly packed, from address in: value c of pixel (x, y) is
  * float (y x width + x) x K + c. K is picture.n_components, plus one if weighted: the last value is then alpha. Wide
  * pictures hold two floats a value, hi at 2 i and lo at 2 i + 1, value = hi + lo exactly; so do wide weights. Stages
- * work on whole pictures (row_begin is 0, row_end is height) and on all K values of a pixel, whatever their action.
+ * make rows row_begin .. row_end - 1 of their picture, and all K values of a pixel, whatever their action.
  *
  *   LOAD      out[c] = the sample of picture.src; weighted: out[n] = the mean of the alpha samples that it covers:
  *             columns x << alpha_w_sub .. ((x + 1) << alpha_w_sub) - 1, rows likewise, those inside alpha_width x
@@ -128,6 +128,10 @@ typedef struct {
  *             threshold[c]; second and before have other_width x other_height pixels. Along each axis E (p) is at 2 x
  *             (p(x - 1) + 6 p(x) + p(x + 1)) / 8, at 2 x + 1 (p(x) + p(x + 1)) / 2. No second: 0. Outside with the
  *             constant border stand edge[c] for before, 0 for second.
+ *   STEPS     MATRIX and FINISH (SUM, not last) steps times, without add, of what FILTER says; other components stay as
+ *             they are. If last is set the last MATRIX's sums are left as they are. Neither side of the matrix reaches
+ *             farther than the variant's taps / 2 from its anchor. Never weighted.
+ *   DIFFUSE_STEPS  the same with DIFFUSE
  *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
  *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
  *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
@@ -164,6 +168,7 @@ typedef struct {
   uint8_t straight;             /* weighted: bit c says that component c is not multiplied (it is alpha itself) */
   uint8_t alpha_filtered;       /* which alpha the next iteration weighs with */
   uint8_t last;                 /* FINISH makes samples */
+  uint8_t steps;                /* STEPS, DIFFUSE_STEPS: at least 1 */
 } ConvolveStage;
 
 enum {
@@ -176,6 +181,8 @@ enum {
   CONVOLVE_STAGE_DIFFUSE,
   CONVOLVE_STAGE_REDUCE,
   CONVOLVE_STAGE_CORRECT,
+  CONVOLVE_STAGE_STEPS,
+  CONVOLVE_STAGE_DIFFUSE_STEPS,
 };
 
 /* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------
@@ -231,6 +238,30 @@ convolve_matrix_shared_bytes (uint32_t n, uint32_t piece_x, uint32_t piece_y, ui
 {
   return 4 * (convolve_line_floats (n, piece_x) * (CONVOLVE_STEP_ROWS + piece_y - 1) +
       n_terms * piece_x * (piece_y + 2 * CONVOLVE_WARP_ROWS));
+}
+
+/* steps: a block has a tile of so many floats a row and so many rows, twice. What is its own, without the reach that
+ * all steps of the launch have together, is the smaller the farther they reach: in pixels of n components, and in rows;
+ * 0: none. It is at least as wide and high as the reach, so that the border rule needs nothing beyond the tile. Block b
+ * makes the tiles b, b + blocks, ... in reading order. */
+#define CONVOLVE_STEPS_COLUMNS(n) ((n) <= 2 ? 128 : 256)
+#define CONVOLVE_STEPS_ROWS(n) ((n) <= 2 ? 64 : 32)
+#define CONVOLVE_STEPS_SHARED_BYTES (2 * 4 * 8192)
+
+static inline CONVOLVE_HOST_DEVICE int32_t
+convolve_steps_own_columns (uint32_t n, int32_t reach)
+{
+  int32_t own = (int32_t)(CONVOLVE_STEPS_COLUMNS (n) / n) - 2 * reach;
+
+  return own < reach ? 0 : own;
+}
+
+static inline CONVOLVE_HOST_DEVICE int32_t
+convolve_steps_own_rows (uint32_t n, int32_t reach)
+{
+  int32_t own = CONVOLVE_STEPS_ROWS (n) - 2 * reach;
+
+  return own < reach ? 0 : own;
 }
 
 #if defined(__cplusplus)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "ranges.h"
 
 /* A frame on its way. */
 typedef struct
@@ -78,6 +79,7 @@ cuda_transfer (CUstream stream, gboolean up, guint8 * host, gssize host_stride,
 static void
 start_copies (Flight * flight)
 {
+  g_auto (CudaRange) range = cuda_range_begin ("copy in");
   CudaCopier *copier = &flight->device->copier;
   const CudaProgram *program = flight->program;
   const ConvolveFrame *in = flight->in;
@@ -128,6 +130,7 @@ upload_plane (Flight * flight, guint p, const CudaRows * band, GError ** error)
 static gboolean
 upload_band (Flight * flight, guint b, GError ** error)
 {
+  g_auto (CudaRange) range = cuda_range_begin ("upload");
   const CudaBand *band = &flight->program->band[b];
 
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
@@ -158,6 +161,7 @@ run_passes (Flight * flight, const CudaBand * band, GError ** error)
 static gboolean
 run_kernels (Flight * flight, const CudaBand * band, GError ** error)
 {
+  g_auto (CudaRange) range = cuda_range_begin ("passes");
   CudaProgram *program = flight->program;
   CudaDevice *device = flight->device;
   CudaSlot *slot = flight->slot;
@@ -207,6 +211,7 @@ download_plane (Flight * flight, guint p, const CudaRows * band,
 static gboolean
 download_band (Flight * flight, guint b, guint k, GError ** error)
 {
+  g_auto (CudaRange) range = cuda_range_begin ("download");
   CudaDevice *device = flight->device;
   CudaSlot *slot = flight->slot;
 
@@ -336,14 +341,17 @@ process (CudaProgram * program, const ConvolveFrame * in,
     GError ** error)
 {
   CudaDevice *device = cuda_program_device (program);
+  g_auto (CudaRange) range = cuda_range_begin ("frame");
   g_auto (CudaScope) scope = { 0 };
   Flight flight = {.program = program,.device = device,.in = in,.out = out,
     .regions = regions
   };
   CudaSlot *slot;
 
-  if (!cuda_scope_enter (&scope, device->context, error))
+  if (!cuda_check_cancelled (device, error)
+      || !cuda_scope_enter (&scope, device->context, error))
     return FALSE;
+  cuda_throttle_begin (device);
   flight.slot = slot = take_slot (program, in, out, error);
   if (slot == NULL || (regions != NULL
           && !cuda_regions_ensure (program, error)))
@@ -415,9 +423,7 @@ count_job (CudaProgram * program, const CudaSlot * slot)
 {
   ConvolveStats *stats = &cuda_program_device (program)->stats;
 
-  stats->frames++;
-  stats->bytes_in += program->sample_bytes;
-  stats->bytes_out += program->sample_bytes;
+  convolve_program_count_job (&program->parent, stats);
   stats->last_ns = elapsed_ns (slot->begin, slot->done);
   if (slot->uploads)
     stats->upload_ns += elapsed_ns (slot->begin,
@@ -433,6 +439,7 @@ count_job (CudaProgram * program, const CudaSlot * slot)
 static void
 copy_out (CudaProgram * program, const CudaSlot * slot, guint first, guint last)
 {
+  g_auto (CudaRange) range = cuda_range_begin ("copy out");
   CudaCopier *copier = &cuda_program_device (program)->copier;
 
   cuda_copier_clear_batch (copier);
@@ -488,6 +495,7 @@ wait_for_slot (CudaProgram * program, CudaSlot * slot, GError ** error)
 gboolean
 cuda_slot_finish (CudaProgram * program, CudaSlot * slot, GError ** error)
 {
+  g_auto (CudaRange) range = cuda_range_begin ("wait");
   gboolean ok = wait_for_slot (program, slot, error);
 
   slot->busy = FALSE;

@@ -22,10 +22,31 @@ read_force (CudaForce * force, GError ** error)
     *force = CUDA_FORCE_FLOAT;
   else {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "CONVOLVE_CUDA_ROUTE is '%s', which is none of stencil, stage and float",
-        route);
+        "CONVOLVE_CUDA_ROUTE is '%s', which is none of stencil, stage and float: "
+        "unset it", route);
     return FALSE;
   }
+  return TRUE;
+}
+
+/* Likewise: so many iterations in one launch, or 0 for a launch a stage, as the
+ * route stage has it. */
+static gboolean
+read_steps (CudaForce force, gint * steps, GError ** error)
+{
+  const gchar *text = g_getenv ("CONVOLVE_CUDA_STEPS");
+  guint64 n;
+
+  *steps = force == CUDA_FORCE_STAGE ? 0 : -1;
+  if (text == NULL || *text == '\0')
+    return TRUE;
+  if (!g_ascii_string_to_unsigned (text, 10, 0, CUDA_MAX_STEPS, &n, NULL)) {
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
+        "CONVOLVE_CUDA_STEPS is '%s', which is no number from 0 to %d", text,
+        CUDA_MAX_STEPS);
+    return FALSE;
+  }
+  *steps = n;
   return TRUE;
 }
 
@@ -104,6 +125,7 @@ program_init (CudaProgram * program, GError ** error)
   CudaForce force;
 
   if (!read_force (&force, error)
+      || !read_steps (force, &program->forced_steps, error)
       || !cuda_program_map (program, force, weights, error)
       || !upload_weights (program, weights, error)
       || !allocate_scratch (program, error))
@@ -218,7 +240,10 @@ describe_staged (const CudaProgram * program, const CudaStaged * staged,
   g_string_append_printf (text, ", finish%s%s",
       staged->base.weighted ? ", weighted by alpha" : "",
       staged->base.wide ? ", in two floats a value" : "");
-  if (pass->iterations > 1)
+  if (staged->steps > 0)
+    g_string_append_printf (text, ", %u times, %u in a launch",
+        pass->iterations, staged->steps);
+  else if (pass->iterations > 1)
     g_string_append_printf (text, ", %u times", pass->iterations);
   describe_why (operation, text);
   g_string_append_c (text, '\n');

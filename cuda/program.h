@@ -38,10 +38,23 @@ struct _CudaStaged {
   struct {
     gsize at, correction;       /* bytes from the first: levels from 1 on; corrections of all but the last */
   } level[CONVOLVE_MAX_LEVELS + 1];
+  guint steps;                  /* iterations that go into one launch; 0: each is launched stage by stage */
+  const CudaVariant *steps_variant;
+  guint32 steps_weights;
   CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
 };
 
+/* Its scratch pictures: what the iteration filters; what lies between rows and columns, then the result; the terms (of
+ * longer sums by turns); last, the frame itself where it is wanted beside a sum over frames. */
+enum {
+  CUDA_PICTURE_BEFORE,
+  CUDA_PICTURE_BETWEEN,
+  CUDA_PICTURE_TERM,            /* and the next one: one for each term */
+};
+
 #define CUDA_MAX_SCRATCH 5
+/* Iterations in one launch. */
+#define CUDA_MAX_STEPS 16
 
 /* A memory plane of the frame. */
 typedef struct {
@@ -99,6 +112,7 @@ typedef struct {
   CudaGroup *group;
   guint n_staged;
   CudaStaged staged[CUDA_MAX_PASSES];
+  gint forced_steps;            /* CudaStaged.steps where it can be chosen; -1: by cost */
   CUdeviceptr weights, scratch;
   CUdeviceptr region_planes;    /* a frame of its own for regions; 0 until there are some */
   CudaPlane plane[CONVOLVE_MAX_PLANES];
@@ -144,8 +158,13 @@ void cuda_picture_place (ConvolveLaunchPicture * picture, const ConvolvePass * p
 
 /* stages.c */
 gsize cuda_staged_scratch_bytes (const CudaStaged * staged);
-void cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass, GArray * weights);
+void cuda_staged_init (CudaStaged * staged, CudaProgram * program, guint pass, GArray * weights);
+/* Appends weights, as pairs hi and lo whose sum is the weight if wide; returns the index of the first. */
+guint32 cuda_append_weights (GArray * weights, const ConvolveMatrix * matrix, gboolean wide);
 /* cut: what the pass sees as its picture; NULL: all of it. */
+/* steps.c: chooses how many iterations a launch does; the tiles of a launch. */
+void cuda_staged_init_steps (CudaStaged * staged, CudaProgram * program, GArray * weights);
+guint64 cuda_steps_tiles (const ConvolveStage * stage, guint reach);
 gboolean cuda_staged_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
     const CudaFrame * out, const ConvolveRect * cut, GError ** error);
 
@@ -155,8 +174,18 @@ gboolean cuda_group_run (CudaProgram * program, const CudaGroup * group, const C
 /* Launches variant with one struct of parameters. */
 gboolean cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks, guint shared_bytes,
     gconstpointer parameters, GError ** error);
+/* The same with a stage, in as many launches as its work needs. */
+gboolean cuda_stage_launch (CudaDevice * device, const CudaVariant * variant, const ConvolveStage * stage,
+    GError ** error);
 /* Bytes of shared memory that the launch needs in variant. */
 guint cuda_launch_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
+
+/* throttle.c */
+/* The work of one pixel of so many weights; wide: in pairs of floats. */
+guint64 cuda_pixel_work (const ConvolveLaunchPicture * picture, guint64 taps, gboolean wide);
+/* Rows that one launch makes at most. busy_pixels: those that a multiprocessor needs to be busy; pieces are not
+ * smaller, whatever a pixel costs. */
+guint cuda_piece_rows (const CudaDevice * device, guint width, guint64 pixel_work, guint busy_pixels);
 
 /* regions.c */
 /* Makes a part of a placed picture one of its own. */

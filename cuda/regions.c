@@ -16,10 +16,85 @@
 #define CUT_COLUMNS 16
 #define COPY_BLOCKS 16          /* for each multiprocessor */
 
+/* ---- from frame to frame ---- */
+
+static gboolean
+copy_rows (CudaDevice * device, CUdeviceptr from, gint64 from_stride,
+    CUdeviceptr to, gint64 to_stride, gsize bytes, guint rows, GError ** error)
+{
+  /* Copies know no negative strides: these go row by row. */
+  guint n = from_stride > 0 && to_stride > 0 ? 1 : rows;
+
+  for (guint i = 0; i < n; i++) {
+    CUDA_MEMCPY2D copy = { 0 };
+
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = from + i * from_stride;
+    copy.dstDevice = to + i * to_stride;
+    copy.srcPitch = n == 1 ? (gsize) from_stride : bytes;
+    copy.dstPitch = n == 1 ? (gsize) to_stride : bytes;
+    copy.WidthInBytes = bytes;
+    copy.Height = n == 1 ? rows : 1;
+    if (!CU_CHECK (error, cuMemcpy2DAsync, &copy, device->compute))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* The bytes of a pass's rectangle that are samples. */
+static gboolean
+copy_rect (CudaProgram * program, const ConvolvePass * pass,
+    const ConvolveRect * rect, const CudaFrame * from, const CudaFrame * to,
+    GError ** error)
+{
+  const CudaPlane *plane = &program->plane[pass->layout.plane];
+  guint p = pass->layout.plane;
+  gint64 row = pass->row_first + (gint64) rect->y0 * pass->row_step;
+  gint64 from_stride = (gint64) from->stride[p] * pass->row_step;
+  gint64 to_stride = (gint64) to->stride[p] * pass->row_step;
+
+  for (guint r = 0; r < plane->n_runs; r++) {
+    guint begin = MAX ((guint) rect->x0 * pass->layout.pixel_step,
+        plane->run[r].begin);
+    guint end = MIN ((guint) rect->x1 * pass->layout.pixel_step,
+        plane->run[r].begin + plane->run[r].bytes);
+
+    if (begin < end
+        && !copy_rows (cuda_program_device (program),
+            from->data[p] + row * from->stride[p] + begin, from_stride,
+            to->data[p] + row * to->stride[p] + begin, to_stride, end - begin,
+            rect->y1 - rect->y0, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 /* ---- what is not filtered ---- */
 
-/* The frame as it is: by the plain stencil, which knows every format, clears
- * the bits that no sample has and leaves padding alone. */
+/* Every bit of a row belongs to a sample. */
+static gboolean
+is_all_samples (const ConvolveLaunchPicture * p)
+{
+  guint bits = p->store == CONVOLVE_STORE_U8 ? 8 : 16;
+
+  for (guint c = 0; c < p->n_components; c++)
+    if (p->component[c].depth != bits)
+      return FALSE;
+  return p->contiguous && p->src_stride > 0 && p->dst_stride > 0;
+}
+
+static void
+init_copies (ConvolveLaunch * launch)
+{
+  memset (launch, 0, sizeof (*launch));
+  launch->set[0].n_terms = 1;
+  launch->set[0].term[0].nx = launch->set[0].term[0].ny = 1;
+  launch->weight[0] = 1;
+}
+
+/* The frame as it is. What is more than samples goes by the plain stencil, which
+ * knows every format, clears the bits that no sample has and leaves padding
+ * alone. */
 static gboolean
 copy_frame (CudaProgram * program, const CudaFrame * in, const CudaFrame * out,
     GError ** error)
@@ -31,21 +106,27 @@ copy_frame (CudaProgram * program, const CudaFrame * in, const CudaFrame * out,
   guint64 pixels = 1;
   guint n;
 
-  memset (&launch, 0, sizeof (launch));
-  launch.set[0].n_terms = 1;
-  launch.set[0].term[0].nx = launch.set[0].term[0].ny = 1;
-  launch.weight[0] = 1;
-  launch.n_pictures = plan->n_passes;
+  init_copies (&launch);
   for (guint i = 0; i < plan->n_passes; i++) {
-    ConvolveLaunchPicture *p = &launch.picture[i];
+    const ConvolvePass *pass = &plan->pass[i];
+    const ConvolveRect whole = { 0, 0, pass->width, pass->height };
+    ConvolveLaunchPicture *p = &launch.picture[launch.n_pictures];
 
-    cuda_picture_init (p, &plan->pass[i]);
-    cuda_picture_place (p, &plan->pass[i], in, out);
+    cuda_picture_init (p, pass);
+    cuda_picture_place (p, pass, in, out);
+    if (is_all_samples (p)) {
+      if (!copy_rect (program, pass, &whole, in, out, error))
+        return FALSE;
+      continue;
+    }
     p->weighted = FALSE;
     for (guint c = 0; c < p->n_components; c++)
       p->component[c].action = CONVOLVE_DO_COPY;
     pixels = MAX (pixels, (guint64) p->width * p->height);
+    launch.n_pictures++;
   }
+  if (launch.n_pictures == 0)
+    return TRUE;
   launch.n_blocks = MIN ((pixels + CONVOLVE_BLOCK_THREADS - 1)
       / CONVOLVE_BLOCK_THREADS,
       COPY_BLOCKS * (guint64) device->n_multiprocessors);
@@ -101,59 +182,6 @@ cut_passes (const ConvolvePlan * plan, const ConvolveRect * region,
     band->begin[i] = rect.y0 - cuts[i].y0;
     band->end[i] = rect.y1 - cuts[i].y0;
   }
-}
-
-/* ---- from the program's frame to the output ---- */
-
-static gboolean
-copy_rows (CudaDevice * device, CUdeviceptr from, gint64 from_stride,
-    CUdeviceptr to, gint64 to_stride, gsize bytes, guint rows, GError ** error)
-{
-  /* Copies know no negative strides: these go row by row. */
-  guint n = to_stride > 0 ? 1 : rows;
-
-  for (guint i = 0; i < n; i++) {
-    CUDA_MEMCPY2D copy = { 0 };
-
-    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = from + i * from_stride;
-    copy.dstDevice = to + i * to_stride;
-    copy.srcPitch = from_stride;
-    copy.dstPitch = n == 1 ? (gsize) to_stride : bytes;
-    copy.WidthInBytes = bytes;
-    copy.Height = n == 1 ? rows : 1;
-    if (!CU_CHECK (error, cuMemcpy2DAsync, &copy, device->compute))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-/* The bytes of a pass's rectangle that are samples. */
-static gboolean
-copy_rect (CudaProgram * program, const ConvolvePass * pass,
-    const ConvolveRect * rect, const CudaFrame * from, const CudaFrame * to,
-    GError ** error)
-{
-  const CudaPlane *plane = &program->plane[pass->layout.plane];
-  guint p = pass->layout.plane;
-  gint64 row = pass->row_first + (gint64) rect->y0 * pass->row_step;
-  gint64 from_stride = (gint64) from->stride[p] * pass->row_step;
-  gint64 to_stride = (gint64) to->stride[p] * pass->row_step;
-
-  for (guint r = 0; r < plane->n_runs; r++) {
-    guint begin = MAX ((guint) rect->x0 * pass->layout.pixel_step,
-        plane->run[r].begin);
-    guint end = MIN ((guint) rect->x1 * pass->layout.pixel_step,
-        plane->run[r].begin + plane->run[r].bytes);
-
-    if (begin < end
-        && !copy_rows (cuda_program_device (program),
-            from->data[p] + row * from->stride[p] + begin, from_stride,
-            to->data[p] + row * to->stride[p] + begin, to_stride, end - begin,
-            rect->y1 - rect->y0, error))
-      return FALSE;
-  }
-  return TRUE;
 }
 
 /* ---- a frame ---- */

@@ -16,200 +16,6 @@
 
 #include "program.h"
 
-enum
-{
-  PICTURE_BEFORE,
-  PICTURE_BETWEEN,
-  PICTURE_TERM,                 /* and the next one: one for each term */
-};
-
-/* ---- prepare ---- */
-
-/* Appends weights, as pairs hi and lo whose sum is the weight if wide. */
-static guint32
-append_weights (GArray * weights, const ConvolveMatrix * matrix, gboolean wide)
-{
-  const float zero = 0;
-  guint32 first;
-
-  /* Pairs are read at once. */
-  if (wide && weights->len % 2 != 0)
-    g_array_append_val (weights, zero);
-  first = weights->len;
-  for (gsize i = 0; i < (gsize) matrix->width * matrix->height
-      * matrix->depth; i++) {
-    float hi = matrix->weights[i], lo = matrix->weights[i] - hi;
-
-    g_array_append_val (weights, hi);
-    if (wide)
-      g_array_append_val (weights, lo);
-  }
-  return first;
-}
-
-/* The pass that filters the alpha that pass weighs with; -1 if none does. */
-static gint
-find_alpha_pass (const ConvolvePlan * plan, const ConvolvePass * pass)
-{
-  for (guint i = 0; i < plan->n_passes; i++) {
-    const ConvolvePass *p = &plan->pass[i];
-    guint c = pass->alpha.component;
-
-    if (p->layout.plane == pass->alpha.layout.plane
-        && p->row_first == pass->row_first && p->layout.n_components > c
-        && p->layout.component[c].role == CONVOLVE_ROLE_ALPHA)
-      return p->component[c].action == CONVOLVE_ACTION_FILTER ? (gint) i : -1;
-  }
-  return -1;
-}
-
-static void
-init_alpha (ConvolveStage * stage, const ConvolvePass * pass)
-{
-  const ConvolvePassAlpha *alpha = &pass->alpha;
-  ConvolvePass alone = { 0 };
-  ConvolveLaunchPicture picture;
-
-  /* Alpha's storage is told as that of any component. */
-  alone.layout = alpha->layout;
-  cuda_picture_init (&picture, &alone);
-  stage->weighted = TRUE;
-  stage->alpha_width = alpha->width;
-  stage->alpha_height = alpha->height;
-  stage->alpha_store = picture.store;
-  stage->alpha_swap = picture.swap;
-  stage->alpha_step = picture.pixel_step;
-  stage->alpha_at = picture.component[alpha->component].at;
-  stage->alpha_shift = picture.component[alpha->component].shift;
-  stage->alpha_depth = picture.component[alpha->component].depth;
-  stage->alpha_w_sub = alpha->w_sub;
-  stage->alpha_h_sub = alpha->h_sub;
-  stage->edge[pass->layout.n_components] = alpha->edge;
-  for (guint c = 0; c < pass->layout.n_components; c++)
-    if (pass->layout.component[c].role == CONVOLVE_ROLE_ALPHA)
-      stage->straight |= 1 << c;
-}
-
-static void
-init_terms (CudaStaged * staged, const ConvolveOperation * operation,
-    GArray * weights)
-{
-  gboolean wide = staged->base.wide;
-
-  staged->base.combine = operation->combine;
-  staged->base.amount = operation->amount;
-  staged->n_pictures = PICTURE_TERM + MIN (operation->n_terms, 2);
-  if (operation->t != NULL) {
-    staged->t_weights = append_weights (weights, operation->t, wide);
-    staged->n_pictures += staged->base.weighted;
-  }
-  for (guint t = 0; t < operation->n_terms; t++) {
-    const ConvolveTerm *term = &operation->term[t];
-
-    if (term->matrix != NULL) {
-      staged->weights[t][0] = append_weights (weights, term->matrix, wide);
-    } else {
-      staged->weights[t][0] = append_weights (weights, term->x, wide);
-      staged->weights[t][1] = append_weights (weights, term->y, wide);
-    }
-  }
-}
-
-static gsize
-picture_bytes (gint width, gint height, guint values, gboolean wide)
-{
-  return ((gsize) width * height * values * (wide ? 2 : 1) * sizeof (float)
-      + 255) / 256 * 256;
-}
-
-/* Each level is half as wide and high as the one before. */
-static void
-init_levels (CudaStaged * staged, const ConvolvePass * pass)
-{
-  gint width = pass->width, height = pass->height;
-
-  staged->n_pictures = PICTURE_TERM + 1;        /* the picture's corrections */
-  for (guint l = 0; l <= pass->n_levels; l++) {
-    gsize bytes = picture_bytes (width, height, pass->layout.n_components,
-        staged->base.wide);
-
-    if (l > 0) {
-      staged->level[l].at = staged->pyramid_bytes;
-      staged->level[l].correction = staged->level[l].at + bytes;
-      staged->pyramid_bytes += 2 * bytes;
-    }
-    width = (width + 1) / 2;
-    height = (height + 1) / 2;
-  }
-}
-
-static void
-staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
-    gboolean wide, GArray * weights)
-{
-  const ConvolvePass *p = &plan->pass[pass];
-  ConvolveStage *base = &staged->base;
-  guint values = p->layout.n_components + (p->alpha.weighted ? 1 : 0);
-
-  staged->pass = pass;
-  cuda_picture_init (&base->picture, p);
-  base->border = p->border;
-  base->wide = wide;
-  for (guint c = 0; c < p->layout.n_components; c++) {
-    base->gain[c] = p->component[c].gain;
-    base->offset[c] = p->component[c].offset;
-    base->threshold[c] = p->component[c].threshold;
-    base->edge[c] = p->component[c].edge;
-  }
-  if (p->alpha.weighted)
-    init_alpha (base, p);
-  staged->n_pictures = 1;
-  if (p->operation != NULL)
-    init_terms (staged, p->operation, weights);
-  staged->picture_bytes = picture_bytes (p->width, p->height, values, wide);
-  if (p->operation != NULL && p->operation->combine == CONVOLVE_COMBINE_DETAIL)
-    init_levels (staged, p);
-}
-
-/* Alpha of the pass's own grid is filtered with the colours. That of another
- * grid (subsampled chroma) is filtered on its own, with its own weights. */
-static void
-follow_alpha (CudaStaged * staged, const ConvolvePlan * plan,
-    const ConvolvePass * pass, GArray * weights)
-{
-  gint alpha = find_alpha_pass (plan, pass);
-
-  if (alpha < 0)
-    return;
-  staged->base.alpha_filtered = 1;
-  if (pass->alpha.w_sub == 0 && pass->alpha.h_sub == 0)
-    return;
-  staged->base.alpha_filtered = 2;
-  staged->alpha = g_new0 (CudaStaged, 1);
-  staged_init (staged->alpha, plan, alpha, staged->base.wide, weights);
-}
-
-void
-cuda_staged_init (CudaStaged * staged, const ConvolvePlan * plan, guint pass,
-    GArray * weights)
-{
-  const ConvolvePass *p = &plan->pass[pass];
-
-  staged_init (staged, plan, pass, p->precision == CONVOLVE_PRECISION_DOUBLE,
-      weights);
-  if (p->alpha.weighted && p->iterations > 1)
-    follow_alpha (staged, plan, p, weights);
-}
-
-gsize
-cuda_staged_scratch_bytes (const CudaStaged * staged)
-{
-  return staged->picture_bytes * staged->n_pictures + staged->pyramid_bytes
-      + (staged->alpha != NULL ? cuda_staged_scratch_bytes (staged->alpha) : 0);
-}
-
-/* ---- run ---- */
-
 typedef struct _Run Run;
 
 struct _Run
@@ -252,17 +58,27 @@ launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
     [CONVOLVE_STAGE_CORRECT] = {CUDA_VARIANT_stage_correct,
         CUDA_VARIANT_stage_correct_wide},
   };
-  CudaDevice *device = cuda_program_device (run->program);
-  const ConvolveLaunchPicture *p = &stage->picture;
-  guint64 pixels = (guint64) p->width * p->height;
-  guint64 blocks = (pixels + CONVOLVE_BLOCK_THREADS - 1)
-      / CONVOLVE_BLOCK_THREADS;
   guint n;
 
-  /* Threads loop over what is more. */
-  return cuda_launch (device,
-      &cuda_variant_list (&n)[ids[stage->op][stage->wide]],
-      MIN (blocks, 64 * (guint64) device->n_multiprocessors), 0, stage, error);
+  return cuda_stage_launch (cuda_program_device (run->program),
+      &cuda_variant_list (&n)[ids[stage->op][stage->wide]], stage, error);
+}
+
+/* Several iterations in one. */
+static gboolean
+launch_steps (const Run * run, const ConvolveStage * stage, GError ** error)
+{
+  CudaDevice *device = cuda_program_device (run->program);
+  const CudaVariant *variant = run->staged->steps_variant;
+  const ConvolveLaunchPicture *p = &stage->picture;
+  guint64 tiles = cuda_steps_tiles (stage, variant->taps / 2);
+  guint64 work = cuda_pixel_work (p, stage->steps
+      * (guint64) variant->taps * variant->taps, FALSE);
+
+  return cuda_throttle (device, work * p->width * p->height, error)
+      && cuda_launch (device, variant,
+      MIN (tiles, 64 * (guint64) device->n_multiprocessors),
+      CONVOLVE_STEPS_SHARED_BYTES, stage, error);
 }
 
 static CUdeviceptr
@@ -284,7 +100,7 @@ set_matrix (ConvolveStage * stage, const ConvolveMatrix * matrix)
 static CUdeviceptr
 term_picture (const Run * run, guint t)
 {
-  return run->picture[PICTURE_TERM + t % 2];
+  return run->picture[CUDA_PICTURE_TERM + t % 2];
 }
 
 /* Of sums over frames: nothing is to be multiplied any more, and outside lies
@@ -312,7 +128,7 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
 
   if (run->folded)
     take_for_straight (run, &stage);
-  stage.in = run->picture[PICTURE_BEFORE];
+  stage.in = run->picture[CUDA_PICTURE_BEFORE];
   stage.weights = weights_at (run, run->staged->weights[t][0]);
   if (term->matrix != NULL) {
     stage.op = CONVOLVE_STAGE_MATRIX;
@@ -321,7 +137,7 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
     return launch_stage (run, &stage, error);
   }
   stage.op = CONVOLVE_STAGE_ROWS;
-  stage.out = run->picture[PICTURE_BETWEEN];
+  stage.out = run->picture[CUDA_PICTURE_BETWEEN];
   set_matrix (&stage, term->x);
   if (!launch_stage (run, &stage, error))
     return FALSE;
@@ -391,7 +207,7 @@ run_fold (const Run * run, const CudaFrame * in, GError ** error)
   ConvolveStage stage = run->placed;
 
   stage.op = CONVOLVE_STAGE_FOLD;
-  stage.out = run->picture[PICTURE_BEFORE];
+  stage.out = run->picture[CUDA_PICTURE_BEFORE];
   place_alpha (run, in, &stage);
   for (guint first = 0; first < n; first += CONVOLVE_STAGE_FRAMES) {
     stage.nx = MIN (n - first, CONVOLVE_STAGE_FRAMES);
@@ -429,11 +245,11 @@ run_deep (const Run * run, const CudaFrame * in, GError ** error)
     guint f = (operation->before + i) % n;
     ConvolveStage stage = run->placed;
 
-    if (!run_load (run, in, &in->window[f], PICTURE_BEFORE, error))
+    if (!run_load (run, in, &in->window[f], CUDA_PICTURE_BEFORE, error))
       return FALSE;
     stage.op = CONVOLVE_STAGE_MATRIX;
-    stage.in = run->picture[PICTURE_BEFORE];
-    stage.out = run->picture[PICTURE_TERM];
+    stage.in = run->picture[CUDA_PICTURE_BEFORE];
+    stage.out = run->picture[CUDA_PICTURE_TERM];
     stage.weights = weights_at (run, run->staged->weights[0][0] + f * size);
     stage.add = i > 1;
     set_matrix (&stage, matrix);
@@ -462,9 +278,9 @@ run_begin (Run * run, const CudaFrame * in, GError ** error)
   if (is_deep (run))
     return run_deep (run, in, error);
   if (!run->folded)
-    return run_load (run, in, in, PICTURE_BEFORE, error);
+    return run_load (run, in, in, CUDA_PICTURE_BEFORE, error);
   return run_fold (run, in, error) && (!run->placed.weighted
-      || run_load (run, in, in, PICTURE_TERM + operation->n_terms, error));
+      || run_load (run, in, in, CUDA_PICTURE_TERM + operation->n_terms, error));
 }
 
 /* Nothing but the sum over frames is to be done. */
@@ -481,6 +297,14 @@ is_only_folded (const Run * run)
       && convolve_matrix_is_identity (term->y));
 }
 
+/* Diffusion divides by thresholds: these are their inverses. */
+static void
+invert_thresholds (ConvolveStage * stage)
+{
+  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
+    stage->threshold[c] = stage->threshold[c] > 0 ? 1 / stage->threshold[c] : 0;
+}
+
 static gboolean
 run_diffuse (const Run * run, GError ** error)
 {
@@ -489,24 +313,23 @@ run_diffuse (const Run * run, GError ** error)
   if (run->folded)
     take_for_straight (run, &stage);
   stage.op = CONVOLVE_STAGE_DIFFUSE;
-  stage.in = run->picture[PICTURE_BEFORE];
-  stage.out = run->picture[PICTURE_TERM];
-  for (guint c = 0; c < CONVOLVE_MAX_COMPONENTS; c++)
-    stage.threshold[c] = stage.threshold[c] > 0 ? 1 / stage.threshold[c] : 0;
+  stage.in = run->picture[CUDA_PICTURE_BEFORE];
+  stage.out = run->picture[CUDA_PICTURE_TERM];
+  invert_thresholds (&stage);
   return launch_stage (run, &stage, error);
 }
 
 static CUdeviceptr
 level_picture (const Run * run, guint l)
 {
-  return l == 0 ? run->picture[PICTURE_BEFORE] :
+  return l == 0 ? run->picture[CUDA_PICTURE_BEFORE] :
       run->pyramid + run->staged->level[l].at;
 }
 
 static CUdeviceptr
 level_correction (const Run * run, guint l)
 {
-  return l == 0 ? run->picture[PICTURE_TERM] :
+  return l == 0 ? run->picture[CUDA_PICTURE_TERM] :
       run->pyramid + run->staged->level[l].correction;
 }
 
@@ -580,12 +403,12 @@ run_finish (const Run * run, gboolean last, GError ** error)
   ConvolveStage stage = run->placed;
 
   stage.op = CONVOLVE_STAGE_FINISH;
-  stage.before = stage.in = run->picture[PICTURE_BEFORE];
+  stage.before = stage.in = run->picture[CUDA_PICTURE_BEFORE];
   if (run->folded && stage.weighted)
-    stage.before = run->picture[PICTURE_TERM + operation->n_terms];
+    stage.before = run->picture[CUDA_PICTURE_TERM + operation->n_terms];
   if (operation != NULL) {
     if (!is_only_folded (run))
-      stage.in = run->picture[PICTURE_TERM];
+      stage.in = run->picture[CUDA_PICTURE_TERM];
     stage.sum = operation->sum;
     if (operation->n_terms > 2)
       stage.in = term_picture (run, operation->n_terms - 1);
@@ -596,13 +419,13 @@ run_finish (const Run * run, gboolean last, GError ** error)
       stage.in = stage.before;
     }
     if (operation->n_terms == 2)
-      stage.second = run->picture[PICTURE_TERM + 1];
+      stage.second = run->picture[CUDA_PICTURE_TERM + 1];
   }
   stage.last = last;
   if (!last)
-    stage.out = run->picture[PICTURE_BETWEEN];
+    stage.out = run->picture[CUDA_PICTURE_BETWEEN];
   if (!last && run->alpha != NULL)
-    stage.alpha = run->alpha->picture[PICTURE_BEFORE];
+    stage.alpha = run->alpha->picture[CUDA_PICTURE_BEFORE];
   return launch_stage (run, &stage, error);
 }
 
@@ -610,16 +433,52 @@ run_finish (const Run * run, gboolean last, GError ** error)
 static gboolean
 run_iteration (Run * run, gboolean last, GError ** error)
 {
-  CUdeviceptr result = run->picture[PICTURE_BETWEEN];
+  CUdeviceptr result = run->picture[CUDA_PICTURE_BETWEEN];
 
   if (run->alpha != NULL && !last && !run_iteration (run->alpha, FALSE, error))
     return FALSE;
   if (!run_parts (run, error) || !run_finish (run, last, error))
     return FALSE;
   run->folded = FALSE;
-  run->picture[PICTURE_BETWEEN] = run->picture[PICTURE_BEFORE];
-  run->picture[PICTURE_BEFORE] = result;
+  run->picture[CUDA_PICTURE_BETWEEN] = run->picture[CUDA_PICTURE_BEFORE];
+  run->picture[CUDA_PICTURE_BEFORE] = result;
   return TRUE;
+}
+
+/* What is filtered goes from picture 0 to 1 and back, a launch at a time. */
+static gboolean
+run_steps (const Run * run, GError ** error)
+{
+  const ConvolveOperation *operation = run->pass->operation;
+  const ConvolveTerm *term = &operation->term[0];
+  guint left = run->pass->iterations, at = CUDA_PICTURE_BEFORE;
+  ConvolveStage stage = run->placed;
+
+  if (operation->combine == CONVOLVE_COMBINE_DIFFUSE) {
+    stage.op = CONVOLVE_STAGE_DIFFUSE_STEPS;
+    invert_thresholds (&stage);
+  } else {
+    stage.op = CONVOLVE_STAGE_STEPS;
+    stage.weights = weights_at (run, run->staged->steps_weights);
+    set_matrix (&stage, term->matrix != NULL ? term->matrix : term->x);
+    if (term->matrix == NULL) {
+      stage.ny = term->y->height;
+      stage.ay = term->y->anchor_y;
+    }
+  }
+  for (; left > 0; left -= stage.steps, at = CUDA_PICTURE_BETWEEN - at) {
+    stage.steps = MIN (run->staged->steps, left);
+    stage.last = stage.steps == left;
+    stage.in = run->picture[at];
+    stage.out = run->picture[CUDA_PICTURE_BETWEEN - at];
+    if (!launch_steps (run, &stage, error))
+      return FALSE;
+  }
+  stage = run->placed;
+  stage.op = CONVOLVE_STAGE_FINISH;
+  stage.before = stage.in = run->picture[at];
+  stage.last = TRUE;
+  return launch_stage (run, &stage, error);
 }
 
 static void
@@ -671,6 +530,8 @@ cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
   }
   if (!run_begin (&run, in, error))
     return FALSE;
+  if (staged->steps > 0)
+    return run_steps (&run, error);
   iterations = run.pass->operation != NULL ? run.pass->iterations : 1;
   for (guint i = 0; i < iterations; i++)
     if (!run_iteration (&run, i + 1 == iterations, error))

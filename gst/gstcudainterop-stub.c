@@ -94,7 +94,8 @@ gst_cuda_interop_map (GstCudaInterop * interop, GstCudaInteropFrame * frame,
     GError ** error)
 {
   g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
-      "this plugin was built without support for CUDA memory");
+      "this plugin was built without support for CUDA memory: put a "
+      "cudadownload before it, or build it with the option gst-cuda");
   return FALSE;
 }
 

@@ -544,7 +544,8 @@ gst_cuda_interop_map (GstCudaInterop * interop, GstCudaInteropFrame * frame,
   frame->memory = NULL;
   if (!gst_memory_map (memory, &frame->map, flags | GST_MAP_CUDA)) {
     g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_FAILED,
-        "the buffer's CUDA memory cannot be mapped for %s",
+        "the buffer's CUDA memory cannot be mapped for %s: the GPU's memory "
+        "may have run out, or its context is gone; GST_DEBUG=cuda*:4 tells",
         flags & GST_MAP_WRITE ? "writing" : "reading");
     return FALSE;
   }

@@ -2,8 +2,10 @@
 /* The instance, between the element's files:
  *   gstvideoconvolve.c             class, caps, the vfuncs in the order in which a buffer meets them
  *   gstvideoconvolveproperties.c   the table of properties, from any thread
+ *   gstvideoconvolvechecked.c      those whose values may be refused
  *   gstvideoconvolvechanges.c      from there to the streaming thread, whole
  *   gstvideoconvolvepresets.c      loading a preset
+ *   gstvideoconvolvestats.c        what runs and how fast
  *   gstvideoconvolvedevice.c       the device
  *   gstvideoconvolveengine.c       plans and programs, on the streaming thread
  *   gstvideoconvolvejobs.c         frames in flight, on the streaming thread
@@ -83,6 +85,7 @@ struct _GstVideoConvolve {
   gchar *kernel_location;
   GQueue refused;               /* why values were refused before anybody could hear */
   gchar *plan_text;             /* for the plan property and stats; NULL while there is none */
+  ConvolvePlan *plans[2];       /* for frames, for fields; references for stats, NULL where there is none */
   gchar *device_text;
   const gchar *backend_name;
   ConvolveStats stats;          /* of all devices since start */
@@ -121,6 +124,8 @@ struct _GstVideoConvolve {
 
 /* ---- gstvideoconvolveproperties.c ---- */
 void gst_video_convolve_install_properties (GObjectClass * klass);
+
+/* ---- gstvideoconvolvechecked.c ---- */
 /* Posts what was refused before the element had a bus. */
 void gst_video_convolve_post_refused (GstVideoConvolve * self);
 
@@ -141,6 +146,13 @@ GstFlowReturn gst_video_convolve_new_output (GstVideoConvolve * self, GstBuffer 
 /* ---- gstvideoconvolvepresets.c ---- */
 /* The init function of the interface GstPreset. */
 void gst_video_convolve_preset_init (gpointer iface, gpointer data);
+
+/* ---- gstvideoconvolvestats.c ---- */
+/* What runs from now on; takes text, and references to plans of its own. */
+void gst_video_convolve_set_plan (GstVideoConvolve * self, gchar * text, ConvolvePlan * frames,
+    ConvolvePlan * fields);
+/* With the object lock; the caller frees it. */
+GstStructure *gst_video_convolve_make_stats (GstVideoConvolve * self);
 
 /* ---- gstvideoconvolvedevice.c ---- */
 /* Opens the backend that active asks for; posts an element error if it cannot. */

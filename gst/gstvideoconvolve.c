@@ -87,8 +87,8 @@ gst_video_convolve_stop (GstBaseTransform * trans)
   gst_video_convolve_window_forget_events (self);
   gst_cuda_interop_stop (self->interop);
   self->negotiated = FALSE;
+  gst_video_convolve_set_plan (self, NULL, NULL, NULL);
   GST_OBJECT_LOCK (self);
-  g_clear_pointer (&self->plan_text, g_free);
   self->latency = 0;
   GST_OBJECT_UNLOCK (self);
   return TRUE;
@@ -481,7 +481,7 @@ gst_video_convolve_finalize (GObject * object)
   gst_video_convolve_values_clear (&self->active);
   g_free (self->kernel_location);
   g_queue_clear_full (&self->refused, g_free);
-  g_free (self->plan_text);
+  gst_video_convolve_set_plan (self, NULL, NULL, NULL);
   g_free (self->device_text);
   g_free (self->fallback_reason);
   g_free (self->posted_error);

@@ -13,6 +13,8 @@ add_stats (ConvolveStats * sum, const ConvolveStats * more)
   sum->frames += more->frames;
   sum->bytes_in += more->bytes_in;
   sum->bytes_out += more->bytes_out;
+  sum->bytes_moved += more->bytes_moved;
+  sum->multiply_adds += more->multiply_adds;
   sum->upload_ns += more->upload_ns;
   sum->kernel_ns += more->kernel_ns;
   sum->download_ns += more->download_ns;

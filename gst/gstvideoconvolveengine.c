@@ -245,6 +245,12 @@ reallocate (GstVideoConvolve * self)
   gst_base_transform_reconfigure_sink (GST_BASE_TRANSFORM (self));
 }
 
+static ConvolvePlan *
+plan_of (const GstVideoConvolveProgram * program)
+{
+  return program != NULL ? program->program->plan : NULL;
+}
+
 /* Puts programs (both NULL: passthrough) in place of the current ones. Jobs of
  * those keep their own reference. */
 static void
@@ -253,7 +259,6 @@ use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   gboolean passthrough = programs[0] == NULL && programs[1] == NULL;
-  g_autofree gchar *old = NULL;
 
   /* Once buffers pass through, the base class makes no new ones. */
   if (passthrough)
@@ -261,10 +266,8 @@ use_programs (GstVideoConvolve * self, GstVideoConvolveProgram * programs[2],
   gst_video_convolve_drop_programs (self);
   self->programs[0] = programs[0];
   self->programs[1] = programs[1];
-  GST_OBJECT_LOCK (self);
-  old = self->plan_text;
-  self->plan_text = text;
-  GST_OBJECT_UNLOCK (self);
+  gst_video_convolve_set_plan (self, text, plan_of (programs[0]),
+      plan_of (programs[1]));
   GST_DEBUG_OBJECT (self, "plan: %s", text);
 
   if (gst_base_transform_is_passthrough (trans) != passthrough) {

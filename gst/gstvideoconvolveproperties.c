@@ -1,50 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Properties: one table, read by class_init and by both accessors. They may be
  * set from any thread at any time; gstvideoconvolvechanges.c brings them to the
- * streaming thread. */
+ * streaming thread. Arrays and files are set by gstvideoconvolvechecked.c. */
 #include "config.h"
 
-#include <string.h>
-
 #include "gstvideoconvolvechanges.h"
+#include "gstvideoconvolveproperties.h"
 #include "gstvideoconvolvevalues.h"
 
 #define GST_CAT_DEFAULT gst_video_convolve_debug
 
 /* No filter comes near to it, and a backend takes as many as it can use. */
 #define MAX_THREADS 256
-/* Messages kept for start: the latest. */
-#define MAX_REFUSED 16
-
-typedef enum
-{
-  KIND_BOOLEAN,
-  KIND_INT,
-  KIND_UINT,
-  KIND_DOUBLE,
-  KIND_ENUM,
-  KIND_FLAGS,
-  KIND_ROWS,                    /* an array of rows */
-  KIND_ROW,                     /* an array: a matrix of one row */
-  KIND_COLUMN,
-  KIND_GAINS,                   /* an array: a matrix of one row, or none */
-  KIND_TAPS,                    /* an array: weights of frames */
-  KIND_LOCATION,
-  KIND_STRING,
-  KIND_ROIS,
-  KIND_STATS,
-  KIND_PLAN,
-} Kind;
-
-typedef struct
-{
-  const gchar *name, *nick, *blurb;
-  Kind kind;
-  gsize offset;                 /* in GstVideoConvolveValues */
-  gdouble minimum, maximum;
-    GType (*type) (void);       /* of enumerations */
-  guint flags;                  /* beyond readable and writable */
-} Property;
 
 #define VALUE(field) G_STRUCT_OFFSET (GstVideoConvolveValues, field)
 #define SETTING(field) VALUE (settings.field)
@@ -56,7 +23,7 @@ typedef struct
 /* A property's id is its place in this table plus 1. A preset sets them in
  * this order, and a custom kernel selects filter=custom, so kernels stand
  * before filter. */
-static const Property properties[] = {
+static const GstVideoConvolveProperty properties[] = {
   {"backend", "Backend", "Where frames are filtered", KIND_ENUM,
       VALUE (backend), 0, 0, gst_video_convolve_backend_get_type, READY},
   {"cuda-device-id", "CUDA device", "Number of the GPU (-1: that of neighbours "
@@ -156,7 +123,7 @@ static const Property properties[] = {
       NULL, PLAYING},
   {"n-threads", "Threads", "Threads of the CPU backend (0: one a core)",
       KIND_UINT, VALUE (n_threads), 0, MAX_THREADS, NULL, PLAYING},
-  {"stats", "Statistics", "Frames, backend, device, plan, bytes, and times in "
+  {"stats", "Statistics", "What runs, frames, bytes, arithmetic, and times in "
         "nanoseconds", KIND_STATS, 0, 0, 0, NULL, 0},
   {"plan", "Plan", "What runs for the current caps and properties", KIND_PLAN,
       0, 0, 0, NULL, 0},
@@ -166,187 +133,13 @@ static const Property properties[] = {
 G_STATIC_ASSERT (sizeof (ConvolveFilter) == sizeof (guint));
 G_STATIC_ASSERT (sizeof (ConvolveChannels) == sizeof (guint));
 
-#define AT(type, values, property) \
-    (*(type *) ((guint8 *) (values) + (property)->offset))
-
-/* ---- refused values ---- */
-
-static void
-post_refused (GstVideoConvolve * self, const gchar * text)
-{
-  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s", text), (NULL));
-}
-
-/* Before the element is in a pipeline nobody would hear the message, as when
- * gst-launch sets properties; it is kept for start. */
-static void
-refuse (GstVideoConvolve * self, const gchar * name, const gchar * why)
-{
-  g_autofree gchar *text =
-      g_strdup_printf ("%s keeps its value: %s", name, why);
-  GstBus *bus;
-
-  GST_WARNING_OBJECT (self, "%s", text);
-  bus = gst_element_get_bus (GST_ELEMENT (self));
-  if (bus != NULL) {
-    gst_object_unref (bus);
-    post_refused (self, text);
-    return;
-  }
-  GST_OBJECT_LOCK (self);
-  g_queue_push_tail (&self->refused, g_steal_pointer (&text));
-  if (self->refused.length > MAX_REFUSED)
-    text = g_queue_pop_head (&self->refused);
-  GST_OBJECT_UNLOCK (self);
-}
-
-void
-gst_video_convolve_post_refused (GstVideoConvolve * self)
-{
-  GQueue refused;
-  gchar *text;
-
-  GST_OBJECT_LOCK (self);
-  refused = self->refused;
-  g_queue_init (&self->refused);
-  GST_OBJECT_UNLOCK (self);
-  while ((text = g_queue_pop_head (&refused)) != NULL) {
-    post_refused (self, text);
-    g_free (text);
-  }
-}
-
 /* ---- set ---- */
-
-/* Puts a matrix where the property keeps it. A whole kernel and the two lines
- * of a separable one exclude each other: the last one set counts. So do a
- * kernel of several frames and weights of frames. */
-static void
-apply_matrix (GstVideoConvolveValues * values,
-    const GstVideoConvolveChange * change)
-{
-  const Property *property = change->property;
-  ConvolveSettings *settings = &values->settings;
-
-  if (property->kind != KIND_COLUMN)
-    gst_video_convolve_put_matrix (&settings->kernel_x, NULL);
-  if (property->kind != KIND_ROW)
-    gst_video_convolve_put_matrix (&settings->kernel_y, NULL);
-  gst_video_convolve_put_matrix (&settings->kernel, NULL);
-  if (property->kind == KIND_LOCATION)
-    gst_video_convolve_put_matrix (&settings->kernel, change->weights[0]);
-  else
-    gst_video_convolve_put_matrix (&AT (ConvolveMatrix *, values, property),
-        change->weights[0]);
-  if (change->weights[0]->depth > 1)
-    gst_video_convolve_put_matrix (&settings->kernel_t, NULL);
-  settings->filter = CONVOLVE_FILTER_CUSTOM;
-}
-
-static void
-apply_taps (GstVideoConvolveValues * values,
-    const GstVideoConvolveChange * change)
-{
-  ConvolveSettings *settings = &values->settings;
-
-  gst_video_convolve_put_matrix (&settings->kernel_t, change->weights[0]);
-  if (settings->kernel_t != NULL && settings->kernel != NULL
-      && settings->kernel->depth > 1)
-    gst_video_convolve_put_matrix (&settings->kernel, NULL);
-}
-
-/* Takes matrix and location. */
-static void
-store_matrix (GstVideoConvolve * self, const Property * property,
-    ConvolveMatrix * matrix, gchar * location)
-{
-  GstVideoConvolveChange *change =
-      gst_video_convolve_change_new (property, apply_matrix);
-  g_autofree gchar *old = NULL;
-
-  change->weights[0] = matrix;
-  GST_OBJECT_LOCK (self);
-  old = self->kernel_location;
-  self->kernel_location = location;
-  GST_OBJECT_UNLOCK (self);
-  gst_video_convolve_change (self, change);
-  g_object_notify (G_OBJECT (self), "filter");
-}
-
-static void
-set_matrix (GstVideoConvolve * self, const Property * property,
-    const GValue * value)
-{
-  g_autoptr (GError) error = NULL;
-  ConvolveMatrix *matrix;
-  gboolean unset;
-
-  GST_OBJECT_LOCK (self);
-  unset = AT (ConvolveMatrix *, &self->pending, property) == NULL;
-  GST_OBJECT_UNLOCK (self);
-  /* A stored preset has every property: empty stays empty. */
-  if (unset && gst_value_array_get_size (value) == 0)
-    return;
-
-  if (property->kind == KIND_ROWS)
-    matrix = gst_video_convolve_matrix_from_rows (value, &error);
-  else
-    matrix = gst_video_convolve_matrix_from_line (value,
-        property->kind == KIND_COLUMN, &error);
-  if (matrix != NULL)
-    store_matrix (self, property, matrix, NULL);
-  else
-    refuse (self, property->name, error->message);
-}
-
-static void
-set_taps (GstVideoConvolve * self, const Property * property,
-    const GValue * value)
-{
-  GstVideoConvolveChange *change;
-  g_autoptr (GError) error = NULL;
-  ConvolveMatrix *matrix = NULL;
-
-  if (gst_value_array_get_size (value) > 0) {
-    matrix = gst_video_convolve_matrix_from_taps (value, &error);
-    if (matrix == NULL) {
-      refuse (self, property->name, error->message);
-      return;
-    }
-  }
-  change = gst_video_convolve_change_new (property, apply_taps);
-  change->weights[0] = matrix;
-  gst_video_convolve_change (self, change);
-}
-
-/* No file: the weights stay, they just have no file any more. */
-static void
-set_location (GstVideoConvolve * self, const Property * property,
-    const GValue * value)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree gchar *old = NULL;
-  const gchar *location = g_value_get_string (value);
-  ConvolveMatrix *matrix;
-
-  if (location == NULL || *location == '\0') {
-    GST_OBJECT_LOCK (self);
-    old = g_steal_pointer (&self->kernel_location);
-    GST_OBJECT_UNLOCK (self);
-    return;
-  }
-  matrix = convolve_matrix_load (location, &error);
-  if (matrix != NULL)
-    store_matrix (self, property, matrix, g_strdup (location));
-  else
-    refuse (self, property->name, error->message);
-}
 
 static void
 apply_value (GstVideoConvolveValues * values,
     const GstVideoConvolveChange * change)
 {
-  const Property *property = change->property;
+  const GstVideoConvolveProperty *property = change->property;
   const GValue *value = &change->value;
 
   switch (property->kind) {
@@ -378,88 +171,16 @@ apply_value (GstVideoConvolveValues * values,
 }
 
 static void
-apply_gains (GstVideoConvolveValues * values,
-    const GstVideoConvolveChange * change)
-{
-  gst_video_convolve_put_matrix (&values->settings.detail_gains,
-      change->weights[0]);
-}
-
-/* Empty: the default. */
-static void
-set_gains (GstVideoConvolve * self, const Property * property,
-    const GValue * value)
-{
-  g_autoptr (GError) error = NULL;
-  guint n = gst_value_array_get_size (value);
-  ConvolveMatrix *gains = NULL;
-  GstVideoConvolveChange *change;
-
-  if (n > CONVOLVE_MAX_LEVELS)
-    g_set_error (&error, CONVOLVE_ERROR, CONVOLVE_ERROR_INVALID,
-        "there are %u gains, more than %d", n, CONVOLVE_MAX_LEVELS);
-  else if (n > 0)
-    gains = gst_video_convolve_matrix_from_line (value, FALSE, &error);
-  if (error != NULL) {
-    refuse (self, property->name, error->message);
-    return;
-  }
-  change = gst_video_convolve_change_new (property, apply_gains);
-  change->weights[0] = gains;
-  gst_video_convolve_change (self, change);
-}
-
-static void
-apply_rois (GstVideoConvolveValues * values,
-    const GstVideoConvolveChange * change)
-{
-  g_clear_pointer (&values->rois, g_array_unref);
-  values->rois = g_array_ref (change->rois);
-}
-
-static void
-set_rois (GstVideoConvolve * self, const Property * property,
-    const GValue * value)
-{
-  g_autoptr (GError) error = NULL;
-  GArray *rois = gst_video_convolve_rois_from_value (value, &error);
-  GstVideoConvolveChange *change;
-
-  if (rois == NULL) {
-    refuse (self, property->name, error->message);
-    return;
-  }
-  change = gst_video_convolve_change_new (property, apply_rois);
-  change->rois = rois;
-  gst_video_convolve_change (self, change);
-}
-
-static void
 gst_video_convolve_set_property (GObject * object, guint id,
     const GValue * value, GParamSpec * pspec)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
-  const Property *property = &properties[id - 1];
+  const GstVideoConvolveProperty *property = &properties[id - 1];
   GstVideoConvolveChange *change;
 
+  if (gst_video_convolve_set_checked (self, property, value))
+    return;
   switch (property->kind) {
-    case KIND_LOCATION:
-      set_location (self, property, value);
-      break;
-    case KIND_ROWS:
-    case KIND_ROW:
-    case KIND_COLUMN:
-      set_matrix (self, property, value);
-      break;
-    case KIND_GAINS:
-      set_gains (self, property, value);
-      break;
-    case KIND_TAPS:
-      set_taps (self, property, value);
-      break;
-    case KIND_ROIS:
-      set_rois (self, property, value);
-      break;
     case KIND_STATS:
     case KIND_PLAN:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -474,32 +195,12 @@ gst_video_convolve_set_property (GObject * object, guint id,
 
 /* ---- get ---- */
 
-/* With the object lock. */
-static GstStructure *
-make_stats (GstVideoConvolve * self)
-{
-  const ConvolveStats *stats = &self->stats;
-
-  return gst_structure_new ("videoconvolve-stats",
-      "frames", G_TYPE_UINT64, stats->frames,
-      "passed-through", G_TYPE_UINT64, self->n_passed,
-      "backend", G_TYPE_STRING, self->backend_name,
-      "device", G_TYPE_STRING, self->device_text,
-      "plan", G_TYPE_STRING, self->plan_text,
-      "bytes-in", G_TYPE_UINT64, stats->bytes_in,
-      "bytes-out", G_TYPE_UINT64, stats->bytes_out,
-      "upload", G_TYPE_UINT64, stats->upload_ns,
-      "kernel", G_TYPE_UINT64, stats->kernel_ns,
-      "download", G_TYPE_UINT64, stats->download_ns,
-      "last", G_TYPE_UINT64, stats->last_ns, NULL);
-}
-
 static void
 gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
     GParamSpec * pspec)
 {
   GstVideoConvolve *self = GST_VIDEO_CONVOLVE (object);
-  const Property *property = &properties[id - 1];
+  const GstVideoConvolveProperty *property = &properties[id - 1];
   GstVideoConvolveValues *pending = &self->pending;
 
   GST_OBJECT_LOCK (self);
@@ -543,7 +244,7 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
       gst_video_convolve_rois_to_value (pending->rois, value);
       break;
     case KIND_STATS:
-      g_value_take_boxed (value, make_stats (self));
+      g_value_take_boxed (value, gst_video_convolve_make_stats (self));
       break;
     case KIND_PLAN:
       g_value_set_string (value, self->plan_text);
@@ -560,13 +261,14 @@ gst_video_convolve_get_property (GObject * object, guint id, GValue * value,
 /* Rows are arrays of numbers of any kind: the element converts them itself, so
  * that it can say which one it cannot use. */
 static GParamSpec *
-make_array_spec (const Property * p, GParamFlags flags)
+make_array_spec (const GstVideoConvolveProperty * p, GParamFlags flags)
 {
   return gst_param_spec_array (p->name, p->nick, p->blurb, NULL, flags);
 }
 
 static GParamSpec *
-make_spec (const Property * p, const GstVideoConvolveValues * defaults)
+make_spec (const GstVideoConvolveProperty * p,
+    const GstVideoConvolveValues * defaults)
 {
   GParamFlags flags = p->flags | G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
   GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;

@@ -351,8 +351,10 @@ template <int N, int R> struct Output {
       }
     }
   }
-  __device__ __forceinline__ void store (const ConvolveLaunchPicture &p, int x, int y, int y1, int lane, bool wide)
+  __device__ __forceinline__ void store (const ConvolveLaunchPicture &p, int x, int y, int y1, int lane)
   {
+    bool wide = (((uint32_t)p.dst | (uint32_t)p.dst_stride) & 15) == 0;
+
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       int row = y + lane / 4 + 8 * half;
@@ -370,7 +372,7 @@ template <int N, int R, int WARPS> struct Walk {
   Weights<N, R> w;
   uint32_t h[Tile<N, R>::blocks][2 * Tile<N, R>::units];
   typename Task<N, 1, R, WARPS>::StripEdges edges;
-  bool input, wide;
+  bool input;
   int x; /* pixel of the warp's first */
 };
 
@@ -413,7 +415,7 @@ step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R, WARPS>
     filter_columns<N, R, PHASE> (walk.w, walk.h, part, sum);
     out.template finish<PLAIN> (l, p, walk.input, walk.x, y, y1, lane, part, sum);
   }
-  out.store (p, walk.x, y, y1, lane, walk.wide);
+  out.store (p, walk.x, y, y1, lane);
 }
 
 /* The tasks of a picture that are this block's: a working warp. */
@@ -432,7 +434,6 @@ filter_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_
     return;
   load_weights<N, R, WARPS> (l, l.set[p.weights].term[0], lane, warp, stages.end (), walk.w);
   walk.input = !PLAIN && needs_input (l, p);
-  walk.wide = (((uint32_t)p.dst | (uint32_t)p.dst_stride) & 15) == 0;
 #pragma unroll
   for (int i = 0; i < Tile<N, R>::blocks; i++)
 #pragma unroll

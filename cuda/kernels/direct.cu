@@ -182,7 +182,6 @@ filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t
   int lane = lane_index (), g = lane / 4, t = lane % 4, ny = term.ny, beyond = stages_beyond (ny);
   uint32_t offset = g * pitch + (-R * N & 15) + warp * CONVOLVE_BANDED_PIXELS (N) * N + 4 * N * t;
   bool plain = p.plain, input = !plain && needs_input (l, p);
-  bool wide = (((uint32_t)p.dst | (uint32_t)p.dst_stride) & 15) == 0;
 
   if (block - p.first_block >= tasks)
     return;
@@ -229,7 +228,7 @@ filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t
           else
             out.template finish<false> (l, p, input, x, y, task.y1, lane, part, some);
         }
-        out.store (p, x, y, task.y1, lane, wide);
+        out.store (p, x, y, task.y1, lane);
       }
       __syncwarp ();
       if (lane == 0)

@@ -7,6 +7,26 @@
 #include "../params.h"
 #include "variants.h"
 
+/* Calls f (x, y) for this thread's share of the pixels of rows row_begin .. row_end - 1. Pixels are dealt out in
+ * reading order; a thread divides but once, since divisions take longer than most of what it does with a pixel. */
+template <typename F>
+__device__ inline void
+each_pixel (int width, int row_begin, int row_end, F f)
+{
+  uint64_t first = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x, step = gridDim.x * (uint64_t)blockDim.x;
+  int x = (int)(first % width), dx = (int)(step % width);
+  int64_t y = row_begin + (int64_t)(first / width), dy = (int64_t)(step / width);
+
+  for (; y < row_end; y += dy) {
+    f (x, (int)y);
+    x += dx;
+    if (x >= width) {
+      x -= width;
+      y++;
+    }
+  }
+}
+
 /* The index that stands for i in a line of n samples, or -1 for the constant: the rules of docs/filters.md. */
 __device__ inline int
 border_index (int border, int i, int n)

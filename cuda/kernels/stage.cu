@@ -417,16 +417,6 @@ finish_stage (const ConvolveStage &s, int x, int y)
                                : value_at<A> (s.before, s, values, x, y, N));
 }
 
-template <typename F>
-__device__ inline void
-each_pixel (const ConvolveStage &s, F f)
-{
-  size_t pixels = (size_t)s.picture.width * s.picture.height;
-
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels; i += (size_t)gridDim.x * blockDim.x)
-    f ((int)(i % s.picture.width), (int)(i / s.picture.width));
-}
-
 #define BY_COMPONENTS(STAGE)        \
   switch (s.picture.n_components) { \
     case 1:                         \
@@ -446,7 +436,7 @@ template <int ROUTE, typename A>
 __device__ inline void
 run (const ConvolveStage &s)
 {
-  each_pixel (s, [&] (int x, int y) {
+  each_pixel (s.picture.width, s.picture.row_begin, s.picture.row_end, [&] (int x, int y) {
     if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_LOAD) {
       BY_COMPONENTS (load_stage)
     } else if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_ROWS) {

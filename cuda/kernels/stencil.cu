@@ -54,10 +54,7 @@ template <int N>
 __device__ inline void
 make_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p)
 {
-  size_t pixels = (size_t)p.width * (p.row_end - p.row_begin);
-
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels; i += (size_t)gridDim.x * blockDim.x)
-    make_pixel<N> (l, p, (int)(i % p.width), p.row_begin + (int)(i / p.width));
+  each_pixel (p.width, p.row_begin, p.row_end, [&] (int x, int y) { make_pixel<N> (l, p, x, y); });
 }
 
 #define KERNEL(name, source, route, samples, terms, taps)               \

@@ -11,13 +11,15 @@
  *            BANDED     rows and columns in one pass as products of matrices (compute capability 8.0 or more)
  *            PLAIN      the same where nothing but rounding comes after the sums; U16: gain, offset and limits too
  *            DIRECT     a whole matrix as products of matrices (8.0 or more)
- *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot
+ *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot; STAGE_STEPS and
+ *                       STAGE_DIFFUSE_STEPS do several iterations in one
  *   samples  U8, U16: components side by side, native byte order; ANY: everything else (packed 4:2:2, 10:10:10:2,
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
  *   terms    terms that it sums or combines
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
  *            the host); 0: any, told by the launch (weights in device memory); BANDED, PLAIN, DIRECT: the most
- *            of a side (weights in device memory) */
+ *            of a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
+ *            middle */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
 #define CONVOLVE_CUDA_VARIANTS_H
 
@@ -101,6 +103,11 @@
   X (stage_reduce_wide, stage, STAGE_REDUCE, WIDE, 1, 0) \
   X (stage_correct_wide, stage, STAGE_CORRECT, WIDE, 1, 0)
 
+#define CONVOLVE_VARIANTS_STEPS(X) \
+  X (steps_n3, steps, STAGE_STEPS, FLOAT, 1, 3) \
+  X (steps_n5, steps, STAGE_STEPS, FLOAT, 1, 5) \
+  X (steps_diffuse, steps, STAGE_DIFFUSE_STEPS, FLOAT, 1, 3)
+
 #define CONVOLVE_VARIANTS(X) \
   CONVOLVE_VARIANTS_STENCIL (X) \
   CONVOLVE_VARIANTS_SEPARABLE (X) \
@@ -109,10 +116,12 @@
   CONVOLVE_VARIANTS_PLAIN (X) \
   CONVOLVE_VARIANTS_WORDS (X) \
   CONVOLVE_VARIANTS_DIRECT (X) \
-  CONVOLVE_VARIANTS_STAGE (X)
+  CONVOLVE_VARIANTS_STAGE (X) \
+  CONVOLVE_VARIANTS_STEPS (X)
 
 /* The sources, each a fatbin of its own. */
-#define CONVOLVE_SOURCES(X) X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (direct) X (stage)
+#define CONVOLVE_SOURCES(X) \
+  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (direct) X (stage) X (steps)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -130,6 +139,8 @@ enum {
   CONVOLVE_ROUTE_STAGE_DIFFUSE,
   CONVOLVE_ROUTE_STAGE_REDUCE,
   CONVOLVE_ROUTE_STAGE_CORRECT,
+  CONVOLVE_ROUTE_STAGE_STEPS,
+  CONVOLVE_ROUTE_STAGE_DIFFUSE_STEPS,
 };
 
 enum {

@@ -124,6 +124,7 @@ convolve_program_new (ConvolveDevice * device, ConvolvePlan * plan,
     return NULL;
   }
   program->device = device;
+  convolve_plan_work (plan, &program->work);
   return program;
 }
 
@@ -407,4 +408,18 @@ convolve_device_get_stats (ConvolveDevice * device, ConvolveStats * stats)
   memset (stats, 0, sizeof (*stats));
   if (device != NULL)
     device->backend->get_stats (device, stats);
+}
+
+void
+convolve_program_count_job (const ConvolveProgram * program,
+    ConvolveStats * stats)
+{
+  const ConvolveWork *work = &program->work;
+
+  /* Every sample of a frame is written, and as many came in. */
+  stats->frames++;
+  stats->bytes_in += work->bytes_written;
+  stats->bytes_out += work->bytes_written;
+  stats->bytes_moved += work->bytes_read + work->bytes_written;
+  stats->multiply_adds += work->multiply_adds;
 }

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "frame.h"
-#include "plan.h"
 #include "region.h"
+#include "work.h"
 
 G_BEGIN_DECLS
 
@@ -43,6 +43,8 @@ typedef struct {
   guint64 bytes_in, bytes_out;  /* read and written frames, in bytes of samples */
   guint64 upload_ns, kernel_ns, download_ns;    /* sums; CPU: kernel_ns alone */
   guint64 last_ns;              /* the latest job, from process to done */
+  /* What the plans of those jobs ask for (work.h), as if all of them were of whole frames. */
+  guint64 bytes_moved, multiply_adds;
 } ConvolveStats;
 
 struct _ConvolveBackend {
@@ -98,6 +100,7 @@ struct _ConvolveDevice {
 struct _ConvolveProgram {
   ConvolveDevice *device;
   ConvolvePlan *plan;           /* a reference of its own */
+  ConvolveWork work;            /* the plan's; of backend.c */
 };
 
 struct _ConvolveHistory {
@@ -133,5 +136,8 @@ gboolean convolve_device_wait (ConvolveDevice * device, guint64 job, GError ** e
 /* Does nothing where the backend cannot, or device is NULL. */
 void convolve_device_cancel (ConvolveDevice * device, gboolean cancel);
 void convolve_device_get_stats (ConvolveDevice * device, ConvolveStats * stats);
+
+/* For backends: counts a job that is done, all but its times. */
+void convolve_program_count_job (const ConvolveProgram * program, ConvolveStats * stats);
 
 G_END_DECLS

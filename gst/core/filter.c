@@ -4,57 +4,19 @@
 
 #include <math.h>
 
+#include "filter-builders.h"
 #include "filter-private.h"
 
-#define MAX_RADIUS 1024
-
-/* Lengths on a plane's own grid. Subsampling divides by 1, 2 or 4, so nothing
- * is rounded here. */
-typedef struct
-{
-  gdouble sub_x, sub_y;
-  gdouble sigma_x, sigma_y;
-} PlaneScale;
-
 typedef gboolean (*FilterBuilder) (const ConvolveSettings * settings,
-    const PlaneScale * scale, ConvolveOperation * operation, GError ** error);
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error);
 
 /* ---- helpers ---- */
-
-static void
-add_separable (ConvolveOperation * operation, ConvolveMatrix * x,
-    ConvolveMatrix * y)
-{
-  ConvolveTerm *term = &operation->term[operation->n_terms++];
-
-  term->x = x;
-  term->y = y;
-}
-
-static void
-add_direct (ConvolveOperation * operation, ConvolveMatrix * matrix)
-{
-  operation->term[operation->n_terms++].matrix = matrix;
-}
 
 static ConvolveMatrix *
 matrix_one (void)
 {
   return convolve_matrix_new (1, 1, &(const gdouble) { 1 });
-}
-
-/* The line of weights as a row, or as a column. */
-static ConvolveMatrix *
-matrix_line (gboolean column, guint n, const gdouble * weights)
-{
-  return convolve_matrix_new (column ? 1 : n, column ? n : 1, weights);
-}
-
-/* Room for a line of 2 half + 1 weights. */
-static gdouble *
-line_new (guint half)
-{
-  return g_new0 (gdouble, 2 * (gsize) half + 1);
 }
 
 static void
@@ -66,8 +28,8 @@ matrix_multiply (ConvolveMatrix ** matrix, gdouble factor)
   *matrix = scaled;
 }
 
-static void
-matrix_make_sum_one (ConvolveMatrix ** matrix)
+void
+convolve_make_sum_one (ConvolveMatrix ** matrix)
 {
   ConvolveMatrix *normal = convolve_matrix_normalize (*matrix);
 
@@ -75,10 +37,8 @@ matrix_make_sum_one (ConvolveMatrix ** matrix)
   *matrix = normal;
 }
 
-/* Cosine and sine of an angle in degrees. Multiples of 90 are exact, so that a
- * line along an axis has no weights beside that axis. */
-static void
-cos_sin_degrees (gdouble degrees, gdouble * cosine, gdouble * sine)
+void
+convolve_cos_sin_degrees (gdouble degrees, gdouble * cosine, gdouble * sine)
 {
   static const gint8 quarter_cos[4] = { 1, 0, -1, 0 };
   gdouble turn = fmod (degrees, 360.0), quarter;
@@ -97,18 +57,6 @@ cos_sin_degrees (gdouble degrees, gdouble * cosine, gdouble * sine)
   }
 }
 
-/* The radius of docs/filters.md for radius = -1. */
-static gint
-radius_of (const ConvolveSettings * settings, gboolean disk)
-{
-  gdouble sigma = settings->sigma, radius;
-
-  if (settings->radius >= 0)
-    return settings->radius;
-  radius = disk ? 2 * sigma : (sqrt (12 * sigma * sigma + 1) - 1) / 2;
-  return (gint) MIN (round (radius), MAX_RADIUS);
-}
-
 /* ---- gaussians ---- */
 
 /* exp (-i^2 / 2 s^2) for abs (i) <= half, sum 1. Squaring i / s, not s, keeps
@@ -116,7 +64,7 @@ radius_of (const ConvolveSettings * settings, gboolean disk)
 static ConvolveMatrix *
 gaussian_line (gdouble s, guint half, gboolean column)
 {
-  g_autofree gdouble *weights = line_new (half);
+  g_autofree gdouble *weights = convolve_line_new (half);
   ConvolveMatrix *line;
 
   for (guint i = 0; i <= half; i++) {
@@ -124,30 +72,32 @@ gaussian_line (gdouble s, guint half, gboolean column)
 
     weights[half + i] = weights[half - i] = exp (-0.5 * u * u);
   }
-  line = matrix_line (column, 2 * half + 1, weights);
-  matrix_make_sum_one (&line);
+  line = convolve_line_matrix (column, 2 * half + 1, weights);
+  convolve_make_sum_one (&line);
   return line;
 }
 
 static void
 add_gaussian (ConvolveOperation * operation, gdouble sigma_x, gdouble sigma_y)
 {
-  add_separable (operation,
+  convolve_add_separable (operation,
       gaussian_line (sigma_x, (guint) ceil (3 * sigma_x), FALSE),
       gaussian_line (sigma_y, (guint) ceil (3 * sigma_y), TRUE));
 }
 
 static gboolean
-build_gaussian (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_gaussian (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   add_gaussian (operation, scale->sigma_x, scale->sigma_y);
   return TRUE;
 }
 
 static gboolean
-build_unsharp (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_unsharp (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   operation->combine = CONVOLVE_COMBINE_UNSHARP;
   operation->amount = settings->amount;
@@ -156,7 +106,7 @@ build_unsharp (const ConvolveSettings * settings, const PlaneScale * scale,
 }
 
 static gboolean
-build_dog (const ConvolveSettings * settings, const PlaneScale * scale,
+build_dog (const ConvolveSettings * settings, const ConvolvePlaneScale * scale,
     ConvolveOperation * operation, GError ** error)
 {
   add_gaussian (operation, scale->sigma_x, scale->sigma_y);
@@ -173,32 +123,33 @@ gaussian_curvature_line (const ConvolveMatrix * gaussian, gdouble s,
     gboolean column)
 {
   guint n = gaussian->width * gaussian->height, half = n / 2;
-  g_autofree gdouble *weights = line_new (half);
+  g_autofree gdouble *weights = convolve_line_new (half);
   g_autoptr (ConvolveMatrix) raw = NULL;
   gdouble sum;
 
   /* So narrow that the gaussian is a single 1: all of it is taken off again,
    * and the formula would divide by nothing. */
   if (s < 1.0 / 64)
-    return matrix_line (column, n, weights);
+    return convolve_line_matrix (column, n, weights);
 
   for (guint i = 0; i < n; i++) {
     gdouble u = ((gdouble) i - half) / s;
 
     weights[i] = (u * u - 1) / (s * s) * gaussian->weights[i];
   }
-  raw = matrix_line (column, n, weights);
+  raw = convolve_line_matrix (column, n, weights);
   sum = convolve_matrix_sum (raw);
   for (guint i = 0; i < n; i++)
     weights[i] -= gaussian->weights[i] * sum;
-  return matrix_line (column, n, weights);
+  return convolve_line_matrix (column, n, weights);
 }
 
 static gboolean build_laplacian (const ConvolveSettings * settings,
-    const PlaneScale * scale, ConvolveOperation * operation, GError ** error);
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error);
 
 static gboolean
-build_log (const ConvolveSettings * settings, const PlaneScale * scale,
+build_log (const ConvolveSettings * settings, const ConvolvePlaneScale * scale,
     ConvolveOperation * operation, GError ** error)
 {
   gdouble sx = scale->sigma_x, sy = scale->sigma_y;
@@ -211,135 +162,21 @@ build_log (const ConvolveSettings * settings, const PlaneScale * scale,
   gy = gaussian_line (sy, (guint) ceil (4 * sy), TRUE);
   hx = gaussian_curvature_line (gx, sx, FALSE);
   hy = gaussian_curvature_line (gy, sy, TRUE);
-  add_separable (operation, hx, gy);
-  add_separable (operation, gx, hy);
+  convolve_add_separable (operation, hx, gy);
+  convolve_add_separable (operation, gx, hy);
   matrix_multiply (&operation->term[0].x, settings->amount);
   matrix_multiply (&operation->term[1].x, settings->amount);
-  return TRUE;
-}
-
-/* ---- means: box, disk, motion ---- */
-
-/* How much of each pixel lies within length / 2 of the centre. */
-static ConvolveMatrix *
-box_line (gdouble length, gboolean column)
-{
-  guint half = (guint) MAX (ceil (length / 2 - 0.5), 0);
-  g_autofree gdouble *weights = line_new (half);
-
-  weights[half] = MIN (length, 1) / length;
-  for (guint i = 1; i <= half; i++)
-    weights[half + i] = weights[half - i] =
-        MIN (length / 2 - (i - 0.5), 1) / length;
-  return matrix_line (column, 2 * half + 1, weights);
-}
-
-static gboolean
-build_box (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
-{
-  gdouble length = 2.0 * radius_of (settings, FALSE) + 1;
-
-  add_separable (operation, box_line (length / scale->sub_x, FALSE),
-      box_line (length / scale->sub_y, TRUE));
-  return TRUE;
-}
-
-static gboolean
-build_disk (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
-{
-  gdouble r = radius_of (settings, TRUE) + 0.5;
-  gdouble rx = r / scale->sub_x, ry = r / scale->sub_y;
-  guint half_x = (guint) MAX (ceil (rx - 0.5), 0);
-  guint half_y = (guint) MAX (ceil (ry - 0.5), 0);
-  gsize width = 2 * half_x + 1, height = 2 * half_y + 1;
-  g_autofree gdouble *weights = g_new0 (gdouble, width * height);
-  ConvolveMatrix *matrix;
-
-  /* One quadrant; the pixels on an axis have the other half of their area in
-   * the next one. */
-  for (guint j = 0; j <= half_y; j++) {
-    for (guint i = 0; i <= half_x; i++) {
-      gdouble area =
-          convolve_ellipse_area (rx, ry, i > 0 ? i - 0.5 : 0, i + 0.5,
-          j > 0 ? j - 0.5 : 0, j + 0.5) * (i > 0 ? 1 : 2) * (j > 0 ? 1 : 2);
-
-      weights[(half_y + j) * width + half_x + i] = area;
-      weights[(half_y + j) * width + half_x - i] = area;
-      weights[(half_y - j) * width + half_x + i] = area;
-      weights[(half_y - j) * width + half_x - i] = area;
-    }
-  }
-  matrix = convolve_matrix_new (width, height, weights);
-  matrix_make_sum_one (&matrix);
-  add_direct (operation, matrix);
-  return TRUE;
-}
-
-/* Splits a position into a whole pixel and the share of the next one. A hair
- * beside a pixel, as rounding leaves it, is on it: else it would widen the
- * matrix by weights of nothing. */
-static gint
-split_position (gdouble position, gdouble * share)
-{
-  gdouble nearest = round (position), low = floor (position);
-
-  if (fabs (position - nearest) < 1e-12)
-    low = position = nearest;
-  *share = position - low;
-  return (gint) low;
-}
-
-static gboolean
-build_motion (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
-{
-  gint radius = radius_of (settings, FALSE), half_x, half_y;
-  gdouble cosine, sine, weight = 1.0 / (2.0 * radius + 1);
-  g_autofree gdouble *weights = NULL;
-  gsize width, height, n;
-
-  cos_sin_degrees (settings->angle, &cosine, &sine);
-  cosine /= scale->sub_x;
-  sine /= scale->sub_y;
-  half_x = (gint) ceil (fabs (radius * cosine)) + 1;
-  half_y = (gint) ceil (fabs (radius * sine)) + 1;
-  width = 2 * half_x + 1;
-  height = 2 * half_y + 1;
-  n = width * height;
-  weights = g_new0 (gdouble, n);
-
-  /* The line is its own mirror image; adding both ends at once keeps the
-   * weights so to the last bit. */
-  weights[n / 2] = weight;
-  for (gint t = 1; t <= radius; t++) {
-    gdouble u, v;
-    gint x = split_position (t * cosine, &u);
-    gint y = split_position (-t * sine, &v);
-    gsize at = (half_y + y) * width + half_x + x;
-    const gdouble part[4] = { (1 - u) * (1 - v), u * (1 - v), (1 - u) * v,
-      u * v
-    };
-
-    for (guint i = 0; i < 4; i++) {
-      gsize k = at + (i & 1) + (i >> 1) * width;
-
-      weights[k] += part[i] * weight;
-      weights[n - 1 - k] += part[i] * weight;
-    }
-  }
-  add_direct (operation, convolve_matrix_new (width, height, weights));
   return TRUE;
 }
 
 /* ---- fixed matrices ---- */
 
 static gboolean
-build_identity (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_identity (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
-  add_separable (operation, matrix_one (), matrix_one ());
+  convolve_add_separable (operation, matrix_one (), matrix_one ());
   return TRUE;
 }
 
@@ -352,28 +189,31 @@ add_star (ConvolveOperation * operation, gdouble amount, gdouble base,
   gdouble a = amount, c = a * corner, s = a * side;
   const gdouble weights[9] = { c, s, c, s, base + a * centre, s, c, s, c };
 
-  add_direct (operation, convolve_matrix_new (3, 3, weights));
+  convolve_add_direct (operation, convolve_matrix_new (3, 3, weights));
 }
 
 static gboolean
-build_sharpen (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_sharpen (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   add_star (operation, settings->amount, 1, 4, -1, 0);
   return TRUE;
 }
 
 static gboolean
-build_laplacian (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_laplacian (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   add_star (operation, settings->amount, 0, -4, 1, 0);
   return TRUE;
 }
 
 static gboolean
-build_laplacian8 (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_laplacian8 (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   add_star (operation, settings->amount, 0, -8, 1, 1);
   return TRUE;
@@ -399,70 +239,76 @@ build_gradient (const ConvolveSettings * settings, ConvolveOperation *
   if (settings->gradient == CONVOLVE_GRADIENT_MAGNITUDE)
     operation->combine = CONVOLVE_COMBINE_MAGNITUDE;
   if (gradient_has (settings, CONVOLVE_GRADIENT_X))
-    add_separable (operation, matrix_line (FALSE, 3, difference),
-        matrix_line (TRUE, 3, smooth));
+    convolve_add_separable (operation, convolve_line_matrix (FALSE, 3,
+            difference), convolve_line_matrix (TRUE, 3, smooth));
   if (gradient_has (settings, CONVOLVE_GRADIENT_Y))
-    add_separable (operation, matrix_line (FALSE, 3, smooth),
-        matrix_line (TRUE, 3, difference));
+    convolve_add_separable (operation, convolve_line_matrix (FALSE, 3, smooth),
+        convolve_line_matrix (TRUE, 3, difference));
   return TRUE;
 }
 
 static gboolean
-build_sobel (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_sobel (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   return build_gradient (settings, operation, 1, 2);
 }
 
 static gboolean
-build_scharr (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_scharr (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   return build_gradient (settings, operation, 3, 10);
 }
 
 static gboolean
-build_prewitt (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_prewitt (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   return build_gradient (settings, operation, 1, 1);
 }
 
 static gboolean
-build_roberts (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_roberts (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   const gdouble gx[4] = { 1, 0, 0, -1 }, gy[4] = { 0, 1, -1, 0 };
 
   if (settings->gradient == CONVOLVE_GRADIENT_MAGNITUDE)
     operation->combine = CONVOLVE_COMBINE_MAGNITUDE;
   if (gradient_has (settings, CONVOLVE_GRADIENT_X))
-    add_direct (operation, convolve_matrix_new (2, 2, gx));
+    convolve_add_direct (operation, convolve_matrix_new (2, 2, gx));
   if (gradient_has (settings, CONVOLVE_GRADIENT_Y))
-    add_direct (operation, convolve_matrix_new (2, 2, gy));
+    convolve_add_direct (operation, convolve_matrix_new (2, 2, gy));
   return TRUE;
 }
 
 static gboolean
-build_emboss (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_emboss (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   static const gdouble gx[9] = { -1, 0, 1, -2, 0, 2, -1, 0, 1 };
   gdouble weights[9], cosine, sine;
 
-  cos_sin_degrees (settings->angle, &cosine, &sine);
+  convolve_cos_sin_degrees (settings->angle, &cosine, &sine);
   for (guint i = 0; i < 9; i++)
     weights[i] = settings->amount / 4
         * (cosine * gx[i] - sine * gx[i % 3 * 3 + i / 3]);
-  add_direct (operation, convolve_matrix_new (3, 3, weights));
+  convolve_add_direct (operation, convolve_matrix_new (3, 3, weights));
   return TRUE;
 }
 
 /* ---- not weighted sums ---- */
 
 static gboolean
-build_detail (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_detail (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   const ConvolveMatrix *gains = settings->detail_gains;
   gdouble coarser = MAX (scale->sub_x, scale->sub_y);
@@ -490,8 +336,9 @@ build_detail (const ConvolveSettings * settings, const PlaneScale * scale,
 #define MIN_DIFFUSE_THRESHOLD 1e-9
 
 static gboolean
-build_diffuse (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_diffuse (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   gdouble step = CLAMP (settings->amount, 0, MAX_DIFFUSE_AMOUNT) / 5;
 
@@ -499,7 +346,7 @@ build_diffuse (const ConvolveSettings * settings, const PlaneScale * scale,
     step = 0;
   operation->combine = CONVOLVE_COMBINE_DIFFUSE;
   operation->amount = step;
-  add_direct (operation, convolve_matrix_new (3, 3, (const gdouble[]) {
+  convolve_add_direct (operation, convolve_matrix_new (3, 3, (const gdouble[]) {
             0, step, 0, step, 1 - 4 * step, step, 0, step, 0
           }));
   return TRUE;
@@ -520,12 +367,13 @@ normalize_product (ConvolveMatrix ** factor[], guint n)
     share *= l1 > 0 ? fabs (convolve_matrix_sum (*factor[i])) / l1 : 0;
   }
   for (guint i = 0; i < n && share > 1e-9; i++)
-    matrix_make_sum_one (factor[i]);
+    convolve_make_sum_one (factor[i]);
 }
 
 static gboolean
-build_custom (const ConvolveSettings * settings, const PlaneScale * scale,
-    ConvolveOperation * operation, GError ** error)
+build_custom (const ConvolveSettings * settings,
+    const ConvolvePlaneScale * scale, ConvolveOperation * operation,
+    GError ** error)
 {
   ConvolveMatrix *x = settings->kernel_x, *y = settings->kernel_y;
   ConvolveTerm *term = &operation->term[0];
@@ -538,10 +386,10 @@ build_custom (const ConvolveSettings * settings, const PlaneScale * scale,
     return FALSE;
   }
   if (settings->kernel != NULL) {
-    add_direct (operation, convolve_matrix_ref (settings->kernel));
+    convolve_add_direct (operation, convolve_matrix_ref (settings->kernel));
     factor[n++] = &term->matrix;
   } else {
-    add_separable (operation,
+    convolve_add_separable (operation,
         x != NULL ? convolve_matrix_ref (x) : matrix_one (),
         y != NULL ? convolve_matrix_ref (y) : matrix_one ());
     factor[n++] = &term->x;
@@ -564,9 +412,9 @@ static const struct
   [CONVOLVE_FILTER_IDENTITY] = {"identity", build_identity},
   [CONVOLVE_FILTER_CUSTOM] = {"custom", build_custom},
   [CONVOLVE_FILTER_GAUSSIAN] = {"gaussian", build_gaussian},
-  [CONVOLVE_FILTER_BOX] = {"box", build_box},
-  [CONVOLVE_FILTER_DISK] = {"disk", build_disk},
-  [CONVOLVE_FILTER_MOTION] = {"motion", build_motion},
+  [CONVOLVE_FILTER_BOX] = {"box", convolve_build_box},
+  [CONVOLVE_FILTER_DISK] = {"disk", convolve_build_disk},
+  [CONVOLVE_FILTER_MOTION] = {"motion", convolve_build_motion},
   [CONVOLVE_FILTER_SHARPEN] = {"sharpen", build_sharpen},
   [CONVOLVE_FILTER_UNSHARP] = {"unsharp", build_unsharp},
   [CONVOLVE_FILTER_LAPLACIAN] = {"laplacian", build_laplacian},
@@ -615,7 +463,7 @@ gboolean
 convolve_filter_build (const ConvolveSettings * settings, guint w_sub,
     guint h_sub, ConvolveOperation * operation, GError ** error)
 {
-  PlaneScale scale = { 1u << w_sub, 1u << h_sub };
+  ConvolvePlaneScale scale = { 1u << w_sub, 1u << h_sub };
 
   if (settings->kernel_t != NULL) {
     operation->t = convolve_matrix_new_deep (1, 1, settings->kernel_t->width,
@@ -623,7 +471,7 @@ convolve_filter_build (const ConvolveSettings * settings, guint w_sub,
     if (operation->t == NULL)
       return FALSE;
     if (settings->normalize && settings->filter != CONVOLVE_FILTER_CUSTOM)
-      matrix_make_sum_one (&operation->t);
+      convolve_make_sum_one (&operation->t);
   }
   scale.sigma_x = settings->sigma / scale.sub_x;
   scale.sigma_y = (settings->sigma_y < 0 ? settings->sigma :

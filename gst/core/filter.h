@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The filters' weights (docs/filters.md): from settings and a plane's subsampling to an operation. filter.c makes
- * matrices, method.c chooses their form, operation.c puts them together. */
+/* The filters' weights (docs/filters.md): from settings and a plane's subsampling to an operation. filter.c and
+ * filter-means.c make matrices, method.c chooses their form, operation.c puts them together. */
 #pragma once
 
 #include "settings.h"

@@ -30,7 +30,6 @@ typedef struct
   gsize memory_bytes;
   guint n_memories;             /* threads that have some */
   gpointer allocation;
-  guint64 frame_bytes;
 
   /* The frame in work. */
   guint level;
@@ -143,18 +142,6 @@ make_steps (CpuProgram * self, const CpuIsa * isa, GError ** error)
   return TRUE;
 }
 
-static guint64
-pass_bytes (const ConvolvePass * pass)
-{
-  const ConvolveLayout *layout = &pass->layout;
-  guint64 pixels = (guint64) pass->width * pass->height;
-
-  if (layout->type == CONVOLVE_SAMPLE_BITS32LE)
-    return 4 * pixels;
-  return pixels * layout->n_components
-      * (layout->type == CONVOLVE_SAMPLE_U8 ? 1 : 2);
-}
-
 static ConvolveProgram *
 cpu_prepare (ConvolveDevice * device, ConvolvePlan * plan, GError ** error)
 {
@@ -169,8 +156,6 @@ cpu_prepare (ConvolveDevice * device, ConvolvePlan * plan, GError ** error)
   parts->n_threads = convolve_cpu_pool_threads (cpu->pool);
   parts->step = g_new0 (CpuStep *, plan->n_passes);
   parts->copy = g_new0 (CpuStep *, plan->n_passes);
-  for (guint i = 0; i < plan->n_passes; i++)
-    self->frame_bytes += pass_bytes (&plan->pass[i]);
   if (make_steps (self, cpu->isa, error)) {
     convolve_cpu_parts_list (parts, NULL, 0);
     if (ensure_memory (self, parts->part->len, error))
@@ -245,9 +230,7 @@ run_frame (ConvolveProgram * program, const ConvolveFrame * in,
     return FALSE;
   }
 
-  cpu->stats.frames++;
-  cpu->stats.bytes_in += self->frame_bytes;
-  cpu->stats.bytes_out += self->frame_bytes;
+  convolve_program_count_job (program, &cpu->stats);
   cpu->stats.last_ns = (g_get_monotonic_time () - start) * 1000;
   cpu->stats.kernel_ns += cpu->stats.last_ns;
   *job = cpu->stats.frames;

@@ -400,6 +400,43 @@ test_matrices (void)
   }
 }
 
+/* Pictures smaller and larger than what several iterations are made of at once,
+ * whose edges every border rule meets again in each. */
+static void
+test_iterations (void)
+{
+  static const GstVideoFormat formats[] = { GST_VIDEO_FORMAT_GRAY8,
+    GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGB,
+    GST_VIDEO_FORMAT_RGBx, GST_VIDEO_FORMAT_AYUV64
+  };
+  static const gint sizes[][2] = { {1, 1}, {2, 3}, {5, 140}, {190, 4},
+  {61, 33}, {270, 139}
+  };
+  static const guint iterations[] = { 2, 7, 8, 17 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats) * G_N_ELEMENTS (sizes); i++) {
+    for (guint filter = 0; filter < 3; filter++) {
+      const gint *size = sizes[i % G_N_ELEMENTS (sizes)];
+      Picture p;
+
+      picture_init (&p, formats[i / G_N_ELEMENTS (sizes)], size[0], size[1],
+          filter < 2 ? CONVOLVE_FILTER_GAUSSIAN : CONVOLVE_FILTER_DIFFUSE);
+      p.settings.sigma = filter == 0 ? 0.3 : 0.6;
+      p.settings.border = random_below (&random_state, CONVOLVE_N_BORDERS);
+      p.settings.border_color = 0xff60a0ff;
+      p.settings.iterations = iterations[random_below (&random_state, 4)];
+      p.settings.alpha_mode = CONVOLVE_ALPHA_STRAIGHT;
+      p.settings.threshold = 0.1;
+      if (random_one_in (&random_state, 3))
+        p.settings.channels = CONVOLVE_CHANNEL_LUMA | CONVOLVE_CHANNEL_RGB;
+      random_frame_fill (p.in, &random_state, i % 3 ? FILL_EXTREMES :
+          FILL_FLAT, NULL, NULL);
+      picture_check (&p);
+      picture_clear (&p);
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -421,6 +458,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cases/alpha-halves", test_alpha_halves);
   g_test_add_func ("/cases/boxes", test_boxes);
   g_test_add_func ("/cases/matrices", test_matrices);
+  g_test_add_func ("/cases/iterations", test_iterations);
   result = g_test_run ();
   convolve_device_close (device);
   return result;

@@ -394,8 +394,8 @@ check_frames (Setter * setters, guint n_setters, gdouble seconds)
 {
   Reference *references[N_SETTINGS];
   guint count[N_SETTINGS] = { 0 }, n = 0, n_seen = 0;
-  gint64 end = g_get_monotonic_time () + seconds * G_USEC_PER_SEC;
   gint stop = 0;
+  gint64 end;
   GstVideoInfo info;
   RandomFrame *in;
   GstHarness *h;
@@ -417,6 +417,7 @@ check_frames (Setter * setters, guint n_setters, gdouble seconds)
     setters[i].stop = &stop;
     setters[i].thread = g_thread_new ("setter", set_until_stop, &setters[i]);
   }
+  end = g_get_monotonic_time () + seconds * G_USEC_PER_SEC;
   for (; g_get_monotonic_time () < end; n++) {
     RandomFrame *out = from_buffer (&info, filter_one (h, to_buffer (in, n)));
     guint found = 0;

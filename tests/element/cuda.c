@@ -26,6 +26,35 @@ GST_START_TEST (test_memories_are_equal)
 
 GST_END_TEST;
 
+/* ---- uploads ---- */
+
+/* A frame goes to the device once, however many others are sums over it. */
+GST_START_TEST (test_frames_are_uploaded_once)
+{
+  static const gchar *const launches[] = {
+    "videoconvolve backend=cuda",
+    "videoconvolve backend=cuda kernel-t=<1,2,3,2,1>",
+    "videoconvolve backend=cuda kernel-t=<1,2,3> temporal-mode=causal "
+        "frames-in-flight=3",
+    "videoconvolve backend=cuda filter=identity kernel-t=<1,1> bands=2",
+  };
+  const guint n = 9;
+  const Sim *sim = simcuda_doors ();
+  GstHarness *h = element_harness (launches[__i__], SYSTEM_CAPS);
+  guint64 before = sim->uploaded ();
+
+  for (guint i = 0; i < n; i++)
+    fail_unless_equals_int (gst_harness_push (h,
+            filled_buffer (CUDA_PICTURE_BYTES, 20, i)), GST_FLOW_OK);
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  for (guint i = 0; i < n; i++)
+    assert_filled (gst_harness_pull (h), 20);
+  fail_unless_equals_uint64 (sim->uploaded () - before, n * CUDA_PICTURE_BYTES);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* ---- contexts ---- */
 
 /* The context that answers a query at that pad; fails if there is none. */
@@ -276,6 +305,7 @@ cuda_suite (void)
 
   suite_add_tcase (s, tc);
   tcase_add_loop_test (tc, test_memories_are_equal, 0, G_N_ELEMENTS (filters));
+  tcase_add_loop_test (tc, test_frames_are_uploaded_once, 0, 4);
   tcase_add_loop_test (tc, test_neighbours_share_a_context, 0,
       G_N_ELEMENTS (neighbours));
   tcase_add_test (tc, test_application_gives_a_context);

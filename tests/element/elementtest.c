@@ -3,6 +3,21 @@
 
 #include <string.h>
 
+/* A device that is opened for each harness takes most of the time. */
+static void
+keep_device (const gchar * properties)
+{
+  static GstElement *keeper;
+  gchar *line;
+
+  if (keeper != NULL || g_getenv ("ELEMENT_TEST_KEEPS_DEVICE") == NULL)
+    return;
+  line = g_strdup_printf ("videoconvolve %s", properties);
+  keeper = gst_parse_launch (line, NULL);
+  gst_element_set_state (keeper, GST_STATE_PAUSED);
+  g_free (line);
+}
+
 GstHarness *
 element_harness (const gchar * launch, const gchar * caps)
 {
@@ -13,6 +28,7 @@ element_harness (const gchar * launch, const gchar * caps)
 
   /* Right after the name: what launch says itself comes later and holds. */
   fail_unless (g_str_has_prefix (launch, "videoconvolve"));
+  keep_device (more);
   line = g_strdup_printf ("videoconvolve %s %s", more != NULL ? more : "",
       launch + strlen ("videoconvolve"));
   element = gst_parse_launch (line, NULL);

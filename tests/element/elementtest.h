@@ -7,7 +7,8 @@
 #include <gst/video/video.h>
 
 /* A harness of launch's element ("videoconvolve filter=box") with an accepting sink and src caps set. Properties in the
- * environment's ELEMENT_TEST_PROPERTIES hold where launch does not name them. */
+ * environment's ELEMENT_TEST_PROPERTIES hold where launch does not name them. With ELEMENT_TEST_KEEPS_DEVICE set, an
+ * element that does nothing keeps the device open as long as the process lives. */
 GstHarness *element_harness (const gchar * launch, const gchar * caps);
 
 /* A buffer of size bytes, each of them value, with a timestamp of n frames at 25 a second. */

@@ -5,34 +5,19 @@
  *   element-neighbours CASE
  *
  * Exit status 77 where an element of the case is not installed. */
-#include "framewatch.h"
+#include "neighbours.h"
 #include "testmain.h"
 
-#include <gst/check/gstcheck.h>
 #include <glib/gstdio.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <string.h>
 
-#define SIZE "width=80,height=60"
-#define PICTURE "videotestsrc pattern=ball num-buffers=%u ! " \
-    "video/x-raw,format=%s," SIZE ",framerate=30/1"
-#define CONVOLVE "videoconvolve name=convolve backend=cpu sigma=1.2"
 #define TIMEOUT (40 * GST_SECOND)
 
 /* ---- running ---- */
 
-typedef struct
+Neighbours
+neighbours_new (const gchar * format, ...)
 {
-  GstElement *pipeline, *convolve;
-  FrameWatch *watch;
-} Run;
-
-static Run
-run_new (const gchar * format, ...)
-{
-  Run run;
+  Neighbours run;
   ConvolveSettings settings;
   GError *error = NULL;
   gchar *line;
@@ -53,8 +38,8 @@ run_new (const gchar * format, ...)
   return run;
 }
 
-static void
-run_free (Run * run)
+void
+neighbours_free (Neighbours * run)
 {
   gst_element_set_state (run->pipeline, GST_STATE_NULL);
   frame_watch_free (run->watch);
@@ -62,9 +47,8 @@ run_free (Run * run)
   gst_object_unref (run->pipeline);
 }
 
-/* Waits for the end of the stream, or for an error, which fails. */
-static void
-wait_for_end (GstElement * pipeline)
+void
+neighbours_wait (GstElement * pipeline)
 {
   GstBus *bus = gst_element_get_bus (pipeline);
   GstMessage *message = gst_bus_timed_pop_filtered (bus, TIMEOUT,
@@ -81,8 +65,8 @@ wait_for_end (GstElement * pipeline)
   gst_object_unref (bus);
 }
 
-static void
-assert_frames (Run * run, guint least, guint most)
+void
+neighbours_assert_frames (Neighbours * run, guint least, guint most)
 {
   const gchar *fault = frame_watch_fault (run->watch);
   guint n = frame_watch_out (run->watch);
@@ -95,16 +79,16 @@ assert_frames (Run * run, guint least, guint most)
 
 /* Plays to the end; so many frames must have gone through. */
 static void
-play_some (Run * run, guint least, guint most)
+play_some (Neighbours * run, guint least, guint most)
 {
   gst_element_set_state (run->pipeline, GST_STATE_PLAYING);
-  wait_for_end (run->pipeline);
-  assert_frames (run, least, most);
-  run_free (run);
+  neighbours_wait (run->pipeline);
+  neighbours_assert_frames (run, least, most);
+  neighbours_free (run);
 }
 
 static void
-play (Run * run, guint n)
+play (Neighbours * run, guint n)
 {
   play_some (run, n, n);
 }
@@ -125,7 +109,7 @@ make_clip (void)
       "location=%s", 20, "I420", path);
   pipeline = gst_parse_launch (line, NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  wait_for_end (pipeline);
+  neighbours_wait (pipeline);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
   g_free (line);
@@ -136,7 +120,7 @@ static void
 test_decodebin (void)
 {
   gchar *path = make_clip ();
-  Run run = run_new ("filesrc location=%s ! decodebin ! " CONVOLVE
+  Neighbours run = neighbours_new ("filesrc location=%s ! decodebin ! " CONVOLVE
       " ! fakevideosink sync=false", path);
 
   play (&run, 20);
@@ -153,10 +137,10 @@ test_uridecodebin (void)
       "fakevideosink");
   gchar *path = make_clip ();
   gchar *uri = gst_filename_to_uri (path, NULL);
-  Run run;
+  Neighbours run;
 
   gst_plugin_feature_set_rank (sink, GST_RANK_PRIMARY + 1000);
-  run = run_new ("uridecodebin uri=%s ! " CONVOLVE " ! autovideosink "
+  run = neighbours_new ("uridecodebin uri=%s ! " CONVOLVE " ! autovideosink "
       "sync=false", uri);
   play (&run, 20);
   gst_object_unref (sink);
@@ -196,11 +180,13 @@ watch_sink (GstElement * pipeline, const gchar * name)
 static void
 test_tee (void)
 {
-  Run shared = run_new (PICTURE " ! tee name=t t. ! queue ! " CONVOLVE
+  Neighbours shared =
+      neighbours_new (PICTURE " ! tee name=t t. ! queue ! " CONVOLVE
       " ! fakesink t. ! queue ! videoconvolve backend=cpu filter=sobel ! "
       "fakesink t. ! queue ! identity sleep-time=10000 ! fakesink name=plain",
       30, "I420");
-  Run alone = run_new (PICTURE " ! tee name=t t. ! queue ! " CONVOLVE
+  Neighbours alone =
+      neighbours_new (PICTURE " ! tee name=t t. ! queue ! " CONVOLVE
       " ! fakesink t. ! queue ! fakesink name=plain", 30, "I420");
   GChecksum *one = watch_sink (shared.pipeline, "plain");
   GChecksum *other;
@@ -210,7 +196,7 @@ test_tee (void)
 
   other = watch_sink (bare, "plain");
   gst_element_set_state (bare, GST_STATE_PLAYING);
-  wait_for_end (bare);
+  neighbours_wait (bare);
   gst_element_set_state (bare, GST_STATE_NULL);
   gst_object_unref (bare);
   play (&alone, 30);
@@ -224,12 +210,13 @@ test_tee (void)
 static void
 test_compositor (void)
 {
-  Run before = run_new ("compositor name=c sink_1::xpos=40 sink_1::alpha=0.5 ! "
+  Neighbours before =
+      neighbours_new ("compositor name=c sink_1::xpos=40 sink_1::alpha=0.5 ! "
       "video/x-raw,format=I420 ! fakesink " PICTURE " ! " CONVOLVE
       " ! c.sink_0 videotestsrc num-buffers=30 ! video/x-raw,format=I420," SIZE
       ",framerate=30/1 ! videoconvolve backend=cpu filter=emboss ! c.sink_1",
       30, "I420");
-  Run behind = run_new ("compositor name=c sink_1::xpos=40 ! "
+  Neighbours behind = neighbours_new ("compositor name=c sink_1::xpos=40 ! "
       "video/x-raw,format=AYUV ! " CONVOLVE " ! fakesink " PICTURE
       " ! c.sink_0 videotestsrc num-buffers=30 ! video/x-raw,format=AYUV," SIZE
       ",framerate=30/1 ! c.sink_1", 30, "AYUV");
@@ -243,9 +230,11 @@ test_compositor (void)
 static void
 test_videorate (void)
 {
-  Run fewer = run_new (PICTURE " ! videorate ! video/x-raw,framerate=10/1 ! "
+  Neighbours fewer =
+      neighbours_new (PICTURE " ! videorate ! video/x-raw,framerate=10/1 ! "
       CONVOLVE " ! fakesink", 30, "NV12");
-  Run more = run_new (PICTURE " ! videorate ! video/x-raw,framerate=60/1 ! "
+  Neighbours more =
+      neighbours_new (PICTURE " ! videorate ! video/x-raw,framerate=60/1 ! "
       CONVOLVE " ! videorate ! video/x-raw,framerate=20/1 ! fakesink", 30,
       "NV12");
 
@@ -259,7 +248,8 @@ test_videocrop (void)
   static const gchar *const formats[] = { "I420", "YUY2", "RGB", "NV12" };
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++) {
-    Run run = run_new (PICTURE " ! videocrop left=6 top=4 right=14 bottom=8 ! "
+    Neighbours run =
+        neighbours_new (PICTURE " ! videocrop left=6 top=4 right=14 bottom=8 ! "
         CONVOLVE " ! videocrop left=2 top=10 right=4 bottom=2 ! fakesink", 10,
         formats[i]);
 
@@ -276,11 +266,13 @@ test_queue (void)
 {
   static const gchar queue[] = "queue max-size-buffers=200 max-size-bytes=0 "
       "max-size-time=0 min-threshold-buffers=200";
-  Run behind = run_new (PICTURE " ! " CONVOLVE " ! %s ! fakesink", 300, "I420",
+  Neighbours behind =
+      neighbours_new (PICTURE " ! " CONVOLVE " ! %s ! fakesink", 300, "I420",
       queue);
-  Run before = run_new (PICTURE " ! %s ! " CONVOLVE " ! fakesink", 300, "I420",
+  Neighbours before =
+      neighbours_new (PICTURE " ! %s ! " CONVOLVE " ! fakesink", 300, "I420",
       queue);
-  Run both = run_new (PICTURE " ! %s ! " CONVOLVE
+  Neighbours both = neighbours_new (PICTURE " ! %s ! " CONVOLVE
       " frames-in-flight=3 ! %s ! fakevideosink sync=false", 300, "NV12", queue,
       queue);
 
@@ -324,212 +316,12 @@ test_gl (void)
   static const gchar *const formats[] = { "RGBA", "NV12", "I420" };
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++) {
-    Run run = run_new (PICTURE " ! glupload ! gldownload ! " CONVOLVE
+    Neighbours run =
+        neighbours_new (PICTURE " ! glupload ! gldownload ! " CONVOLVE
         " ! glupload ! gldownload ! fakesink", 10, formats[i]);
 
     play (&run, 10);
   }
-}
-
-/* ---- networks ---- */
-
-/* Counts frames until there are n, or the time is over. */
-static guint
-wait_for_frames (Run * run, guint n)
-{
-  gint64 end = g_get_monotonic_time () + 10 * G_USEC_PER_SEC;
-
-  while (frame_watch_out (run->watch) < n && g_get_monotonic_time () < end)
-    g_usleep (10000);
-  return frame_watch_out (run->watch);
-}
-
-/* Filtered, sent through the loopback device, and filtered once more. Packets
- * may get lost where the machine is busy: half of the frames are enough. */
-static void
-check_rtp (const gchar * format, const gchar * pay, const gchar * caps,
-    const gchar * depay)
-{
-  Run receiver = run_new ("udpsrc name=in address=127.0.0.1 port=0 "
-      "buffer-size=4000000 caps=\"application/x-rtp,media=video,"
-      "clock-rate=90000,%s\" ! rtpjitterbuffer latency=50 ! %s ! " CONVOLVE
-      " ! fakesink sync=false", caps, depay);
-  GstElement *in = gst_bin_get_by_name (GST_BIN (receiver.pipeline), "in");
-  Run sender;
-  gint port = 0;
-  guint n;
-
-  gst_element_set_state (receiver.pipeline, GST_STATE_PLAYING);
-  for (guint i = 0; i < 500 && port == 0; i++) {
-    g_usleep (10000);
-    g_object_get (in, "port", &port, NULL);
-  }
-  fail_unless (port != 0, "no port was bound");
-  gst_object_unref (in);
-
-  sender = run_new (PICTURE " ! " CONVOLVE " ! %s ! udpsink host=127.0.0.1 "
-      "port=%d", 40, format, pay, port);
-  gst_element_set_state (sender.pipeline, GST_STATE_PLAYING);
-  wait_for_end (sender.pipeline);
-  n = wait_for_frames (&receiver, 40);
-  g_print ("%s: %u frames sent, %u received\n", pay,
-      frame_watch_out (sender.watch), n);
-  assert_frames (&sender, 40, 40);
-  fail_unless (n >= 20, "only %u frames of 40 arrived", n);
-  fail_unless (frame_watch_fault (receiver.watch) == NULL, "%s",
-      frame_watch_fault (receiver.watch));
-  run_free (&sender);
-  run_free (&receiver);
-}
-
-static void
-test_rtp_raw (void)
-{
-  check_rtp ("UYVY", "rtpvrawpay", "encoding-name=RAW,sampling=(string)"
-      "YCbCr-4:2:2,depth=(string)8,width=(string)80,height=(string)60,"
-      "colorimetry=(string)BT601-5,payload=96", "rtpvrawdepay");
-}
-
-static void
-test_rtp_jpeg (void)
-{
-  check_rtp ("I420", "jpegenc ! rtpjpegpay", "encoding-name=JPEG,payload=26",
-      "rtpjpegdepay ! jpegdec");
-}
-
-static void
-test_rtp_vp8 (void)
-{
-  check_rtp ("I420", "vp8enc deadline=1 keyframe-max-dist=5 ! rtpvp8pay",
-      "encoding-name=VP8,payload=96", "rtpvp8depay ! vp8dec");
-}
-
-/* WebRTC does not use the loopback device. */
-static gboolean
-has_network (void)
-{
-  struct ifaddrs *all = NULL;
-  gboolean found = FALSE;
-
-  if (getifaddrs (&all) != 0)
-    return FALSE;
-  for (struct ifaddrs * i = all; i != NULL; i = i->ifa_next)
-    found |= i->ifa_addr != NULL && i->ifa_addr->sa_family == AF_INET
-        && (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK);
-  freeifaddrs (all);
-  return found;
-}
-
-/* Two webrtcbins of one process: filtered, encoded, encrypted, and back. */
-typedef struct
-{
-  GstElement *bin[2];           /* that offers, that answers */
-} Peers;
-
-/* Sets a description at both sides, once the promise has it. */
-static void
-describe (Peers * peers, GstPromise * promise, const gchar * field, guint from)
-{
-  const GValue *value;
-
-  fail_unless_equals_int (gst_promise_wait (promise),
-      GST_PROMISE_RESULT_REPLIED);
-  value = gst_structure_get_value (gst_promise_get_reply (promise), field);
-  fail_unless (value != NULL, "there is no %s", field);
-  g_signal_emit_by_name (peers->bin[from], "set-local-description",
-      g_value_get_boxed (value), NULL);
-  g_signal_emit_by_name (peers->bin[1 - from], "set-remote-description",
-      g_value_get_boxed (value), NULL);
-  gst_promise_unref (promise);
-}
-
-/* Not on the thread of the bin that needs it, which has to answer. */
-static void
-on_negotiation_needed (GstElement * bin, gpointer needed)
-{
-  g_atomic_int_set ((gint *) needed, TRUE);
-}
-
-static void
-negotiate (Peers * peers, gint * needed)
-{
-  static const gchar *const fields[] = { "offer", "answer" };
-  static const gchar *const signals[] = { "create-offer", "create-answer" };
-
-  for (guint i = 0; i < 1000 && !g_atomic_int_get (needed); i++)
-    g_usleep (10000);
-  fail_unless (g_atomic_int_get (needed), "nothing is negotiated");
-  for (guint i = 0; i < 2; i++) {
-    GstPromise *promise = gst_promise_new ();
-
-    g_signal_emit_by_name (peers->bin[i], signals[i], NULL, promise);
-    describe (peers, promise, fields[i], i);
-  }
-}
-
-static void
-on_ice_candidate (GstElement * bin, guint line, gchar * candidate,
-    gpointer data)
-{
-  Peers *peers = data;
-
-  g_signal_emit_by_name (peers->bin[bin == peers->bin[0]], "add-ice-candidate",
-      line, candidate);
-}
-
-static void
-on_pad_added (GstElement * bin, GstPad * pad, gpointer depay)
-{
-  GstPad *sink = gst_element_get_static_pad (depay, "sink");
-
-  if (GST_PAD_IS_SRC (pad) && !gst_pad_is_linked (sink))
-    fail_unless_equals_int (gst_pad_link (pad, sink), GST_PAD_LINK_OK);
-  gst_object_unref (sink);
-}
-
-static void
-test_webrtc (void)
-{
-  Run sender = run_new ("videotestsrc is-live=true pattern=ball ! "
-      "video/x-raw,format=I420," SIZE ",framerate=30/1 ! " CONVOLVE
-      " ! queue ! vp8enc deadline=1 keyframe-max-dist=5 ! rtpvp8pay ! "
-      "application/x-rtp,media=video,encoding-name=VP8,payload=96 ! "
-      "webrtcbin name=peer bundle-policy=max-bundle");
-  Run receiver = run_new ("webrtcbin name=peer bundle-policy=max-bundle "
-      "rtpvp8depay name=depay ! vp8dec ! " CONVOLVE " ! fakesink sync=false");
-  GstElement *depay = gst_bin_get_by_name (GST_BIN (receiver.pipeline),
-      "depay");
-  Peers peers = { {gst_bin_get_by_name (GST_BIN (sender.pipeline), "peer"),
-      gst_bin_get_by_name (GST_BIN (receiver.pipeline), "peer")}
-  };
-  gint needed = FALSE;
-  guint n;
-
-  g_signal_connect (peers.bin[0], "on-negotiation-needed",
-      G_CALLBACK (on_negotiation_needed), &needed);
-  g_signal_connect (peers.bin[1], "pad-added", G_CALLBACK (on_pad_added),
-      depay);
-  for (guint i = 0; i < 2; i++)
-    g_signal_connect (peers.bin[i], "on-ice-candidate",
-        G_CALLBACK (on_ice_candidate), &peers);
-  gst_element_set_state (receiver.pipeline, GST_STATE_PLAYING);
-  gst_element_set_state (sender.pipeline, GST_STATE_PLAYING);
-  negotiate (&peers, &needed);
-  n = wait_for_frames (&receiver, 20);
-  g_print ("webrtcbin: %u frames sent, %u received\n",
-      frame_watch_out (sender.watch), n);
-  gst_element_set_state (sender.pipeline, GST_STATE_NULL);
-  gst_element_set_state (receiver.pipeline, GST_STATE_NULL);
-  fail_unless (n >= 20, "only %u frames arrived", n);
-  fail_unless (frame_watch_fault (sender.watch) == NULL, "%s",
-      frame_watch_fault (sender.watch));
-  fail_unless (frame_watch_fault (receiver.watch) == NULL, "%s",
-      frame_watch_fault (receiver.watch));
-  for (guint i = 0; i < 2; i++)
-    gst_object_unref (peers.bin[i]);
-  gst_object_unref (depay);
-  run_free (&sender);
-  run_free (&receiver);
 }
 
 /* ---- cases ---- */
@@ -551,15 +343,17 @@ static const struct
   {"videocrop", test_videocrop, "videocrop"},
   {"queue", test_queue, "fakevideosink"},
   {"gl", test_gl, "glupload gldownload", has_gl},
-  {"rtp-raw", test_rtp_raw, "udpsrc udpsink rtpjitterbuffer rtpvrawpay "
-        "rtpvrawdepay"},
-  {"rtp-jpeg", test_rtp_jpeg, "udpsrc udpsink rtpjitterbuffer rtpjpegpay "
+  {"rtp-raw", neighbours_test_rtp_raw,
+      "udpsrc udpsink rtpjitterbuffer rtpvrawpay rtpvrawdepay"},
+  {"rtp-jpeg", neighbours_test_rtp_jpeg,
+      "udpsrc udpsink rtpjitterbuffer rtpjpegpay "
         "rtpjpegdepay jpegenc jpegdec"},
-  {"rtp-vp8", test_rtp_vp8, "udpsrc udpsink rtpjitterbuffer rtpvp8pay "
-        "rtpvp8depay vp8enc vp8dec"},
-  {"webrtc", test_webrtc, "webrtcbin nicesrc nicesink dtlssrtpenc dtlssrtpdec "
+  {"rtp-vp8", neighbours_test_rtp_vp8,
+      "udpsrc udpsink rtpjitterbuffer rtpvp8pay rtpvp8depay vp8enc " "vp8dec"},
+  {"webrtc", neighbours_test_webrtc,
+        "webrtcbin nicesrc nicesink dtlssrtpenc dtlssrtpdec "
         "srtpenc srtpdec rtpbin rtpvp8pay rtpvp8depay vp8enc vp8dec",
-      has_network},
+      neighbours_has_network},
 };
 
 static guint chosen;

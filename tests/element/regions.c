@@ -300,21 +300,48 @@ filter_time (GstHarness * h)
   return time;
 }
 
-/* The least time that a frame took of a few. */
-static guint64
-frame_time (GstHarness * h, const gchar * rois)
+/* How much larger a picture has to be for more than launches to take time. */
+static guint
+picture_scale (void)
 {
+  GstHarness *h = element_harness ("videoconvolve", "video/x-raw,"
+      "format=GRAY8,width=4,height=1,framerate=25/1");
+  GstStructure *stats;
+  const gchar *device;
+  guint scale;
+
+  gst_harness_push (h, filled_buffer (4, 9, 0));
+  gst_harness_push_event (h, gst_event_new_gap (0, 1));
+  gst_buffer_unref (gst_harness_pull (h));
+  g_object_get (h->element, "stats", &stats, NULL);
+  device = gst_structure_get_string (stats, "device");
+  scale = device != NULL && g_str_has_prefix (device, "CUDA")
+      && strstr (device, "Simulated") == NULL ? 20 : 1;
+  gst_structure_free (stats);
+  gst_harness_teardown (h);
+  return scale;
+}
+
+/* The least time that a frame of 320 x 240 times scale took of a few; the
+ * region is in units of scale. */
+static guint64
+frame_time (GstHarness * h, guint scale, gint x, gint y, gint width,
+    gint height)
+{
+  gchar *rois = g_strdup_printf ("<<%d,%d,%d,%d>>", x * scale, y * scale,
+      width * scale, height * scale);
   guint64 best = G_MAXUINT64;
 
   set (h->element, "rois", rois);
   for (guint i = 0; i < 5; i++) {
     guint64 before = filter_time (h);
 
-    gst_harness_push (h, filled_buffer (320 * 240, 9, i));
+    gst_harness_push (h, filled_buffer (320 * 240 * scale * scale, 9, i));
     gst_harness_push_event (h, gst_event_new_gap (0, 1));
     gst_buffer_unref (gst_harness_pull (h));
     best = MIN (best, filter_time (h) - before);
   }
+  g_free (rois);
   return best;
 }
 
@@ -322,18 +349,21 @@ frame_time (GstHarness * h, const gchar * rois)
  * the most; a 300th, or nothing, a fifth with all that copying costs. */
 GST_START_TEST (test_cost_follows_size)
 {
+  guint scale = picture_scale ();
+  gchar *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%u,"
+      "height=%u,framerate=25/1", 320 * scale, 240 * scale);
   GstHarness *h = element_harness ("videoconvolve filter=disk radius=14 "
-      "n-threads=1 roi-mode=inside",
-      "video/x-raw,format=GRAY8,width=320,height=240,framerate=25/1");
-  guint64 whole = frame_time (h, "<<0,0,320,240>>");
-  guint64 part = frame_time (h, "<<100,75,80,60>>");
-  guint64 little = frame_time (h, "<<100,75,16,16>>");
-  guint64 none = frame_time (h, "<>");
+      "n-threads=1 roi-mode=inside", caps);
+  guint64 whole = frame_time (h, scale, 0, 0, 320, 240);
+  guint64 part = frame_time (h, scale, 100, 75, 80, 60);
+  guint64 little = frame_time (h, scale, 100, 75, 16, 16);
+  guint64 none = frame_time (h, scale, -9, -9, 1, 1);
 
   fail_unless (3 * part < whole && 5 * little < whole && 5 * none < whole,
       "a frame took %" G_GUINT64_FORMAT " ns, a sixteenth %" G_GUINT64_FORMAT
       ", a 300th %" G_GUINT64_FORMAT ", nothing %" G_GUINT64_FORMAT, whole,
       part, little, none);
+  g_free (caps);
   gst_harness_teardown (h);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* detail, diffuse, and method: through properties, caps and buffers. */
+#include <math.h>
 #include <string.h>
 
 #include "pictures.h"
@@ -59,6 +60,85 @@ GST_START_TEST (test_more_gains_than_levels)
   check_launch ("videoconvolve filter=detail levels=2 "
       "detail-gains=<1.5,3,100,100>", GREY, &settings, FALSE);
   convolve_settings_clear (&settings);
+}
+
+GST_END_TEST;
+
+/* Waves of many lengths and directions that end where they begin, moved by so
+ * many pixels to the right and half as many down. As usual in pictures, one is
+ * the weaker the shorter it is; the shortest is of 3 pixels. */
+static void
+draw_waves (guint8 * samples, gint n, gint moved)
+{
+  for (gint y = 0; y < n; y++) {
+    for (gint x = 0; x < n; x++) {
+      gdouble v = 0, turn = 2 * G_PI / n;
+
+      for (gint k = 1; k <= n / 3; k++)
+        v += cos (turn * (k * (x - moved) + k * 2 % 5 * (y - moved / 2))
+            + k * k) / k;
+      samples[y * n + x] = (guint8) lrint (128 + 25 * v);
+    }
+  }
+}
+
+/* Of a moving picture the same comes out, moved as far; the share of what was
+ * added that differs. Levels are made of every second pixel, so what is under
+ * one changes all the time. */
+static gdouble
+flicker (const gchar * launch, guint n, guint moved)
+{
+  g_autofree gchar *caps = g_strdup_printf ("video/x-raw,format=GRAY8,"
+      "width=%u,height=%u,framerate=25/1", n, n);
+  GstHarness *h = element_harness (launch, caps);
+  g_autofree guint8 *in = g_malloc (n * n), *after = g_malloc (n * n);
+  GstBuffer *out[2];
+  GstMapInfo map[2];
+  gdouble added = 0, differs = 0;
+
+  draw_waves (in, n, 0);
+  draw_waves (after, n, moved);
+  out[0] = filter_one (h, grey_buffer (n, n, in, 0));
+  out[1] = filter_one (h, grey_buffer (n, n, after, 1));
+  gst_buffer_map (out[0], &map[0], GST_MAP_READ);
+  gst_buffer_map (out[1], &map[1], GST_MAP_READ);
+  for (guint y = 0; y < n; y++) {
+    for (guint x = 0; x < n; x++) {
+      guint i = y * n + x;
+      guint to = (y + moved / 2) % n * n + (x + moved) % n;
+
+      fail_unless_equals_int (in[i], after[to]);
+      added += pow ((gdouble) map[0].data[i] - in[i], 2);
+      differs += pow ((gdouble) map[1].data[to] - map[0].data[i], 2);
+    }
+  }
+  for (guint i = 0; i < 2; i++) {
+    gst_buffer_unmap (out[i], &map[i]);
+    gst_buffer_unref (out[i]);
+  }
+  gst_harness_teardown (h);
+  return sqrt (differs / added);
+}
+
+/* No flicker in motion. */
+GST_START_TEST (test_detail_in_motion)
+{
+  static const gchar *const filters[] = {
+    "levels=4", "levels=3 detail-gains=<1,1,3>",
+    "levels=4 detail-gains=<1,1,1,4>",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (filters); i++) {
+    g_autofree gchar *launch = g_strdup_printf ("videoconvolve filter=detail "
+        "border=wrap %s", filters[i]);
+
+    for (guint moved = 1; moved < 8; moved++) {
+      gdouble share = flicker (launch, 64, moved);
+
+      fail_unless (share < 0.1, "%s, moved by %u: %.3f", filters[i], moved,
+          share);
+    }
+  }
 }
 
 GST_END_TEST;
@@ -257,6 +337,7 @@ stencils_suite (void)
   suite_add_tcase (s, tc);
   tcase_add_test (tc, test_detail);
   tcase_add_test (tc, test_more_gains_than_levels);
+  tcase_add_test (tc, test_detail_in_motion);
   tcase_add_test (tc, test_diffuse);
   tcase_add_test (tc, test_diffuse_keeps_edges);
   tcase_add_test (tc, test_identities);

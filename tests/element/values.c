@@ -212,6 +212,27 @@ GST_END_TEST;
 
 /* ---- presets, plan, stats ---- */
 
+/* What GStreamer leaves of a user who stored a preset before those that come
+ * with the element were there: its own version, and nothing of them. */
+static void
+store_own_preset (void)
+{
+  gchar *folder = g_build_filename (g_get_user_data_dir (), "gstreamer-1.0",
+      "presets", NULL);
+  gchar *path = g_build_filename (folder, "GstVideoConvolve.prs", NULL);
+  gchar *text = g_strdup_printf ("[_presets_]\nelement-name=GstVideoConvolve\n"
+      "version=%d.%d.0\n\n[test own]\n_meta/comment=a box\nfilter=box\n",
+      GST_VERSION_MAJOR, GST_VERSION_MINOR);
+
+  /* Never among what a user has really stored. */
+  fail_unless (g_getenv ("XDG_DATA_HOME") != NULL, "XDG_DATA_HOME is not set");
+  fail_unless_equals_int (g_mkdir_with_parents (folder, 0755), 0);
+  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  g_free (text);
+  g_free (path);
+  g_free (folder);
+}
+
 GST_START_TEST (test_presets)
 {
   GstHarness *h = element_harness ("videoconvolve backend=cpu", GREY_CAPS);
@@ -220,7 +241,8 @@ GST_START_TEST (test_presets)
   gchar **names = gst_preset_get_preset_names (preset);
   guint n = g_strv_length (names);
 
-  fail_unless (n >= 16, "only %u presets", n);
+  fail_unless (n >= 17, "only %u presets", n);
+  fail_unless (g_strv_contains ((const gchar * const *) names, "test own"));
   for (guint i = 0; i < n; i++) {
     gchar *comment = NULL;
 
@@ -404,6 +426,7 @@ values_suite (void)
   TCase *tc = tcase_create ("values");
 
   suite_add_tcase (s, tc);
+  tcase_add_unchecked_fixture (tc, store_own_preset, NULL);
   tcase_add_test (tc, test_out_of_range);
   tcase_add_test (tc, test_every_property);
   tcase_add_test (tc, test_plan_error);

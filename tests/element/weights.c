@@ -120,6 +120,7 @@ GST_START_TEST (test_kernel_refused)
     {"kernel-t", "<<1>>", "not a number"},
     {"kernel-location", "/nonexistent/kernel.txt", "/nonexistent/kernel.txt"},
     {"kernel-location", "/dev/zero", "regular file"},
+    {"kernel-location", "/", "regular file"},
   };
   GstHarness *h = gst_harness_new ("videoconvolve");
   GstBus *bus = bus_of (h);

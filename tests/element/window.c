@@ -90,6 +90,30 @@ GST_START_TEST (test_end)
 
 GST_END_TEST;
 
+/* So does the end of a segment, before the event: a player that loops may wait
+ * for it and send nothing. What comes then is another stream. */
+GST_START_TEST (test_end_of_segment)
+{
+  GstHarness *h = mean_of_three ("");
+
+  for (guint i = 0; i < 4; i++)
+    push (h, filled_buffer (32, 30 * i, i));
+  fail_unless (gst_harness_push_event (h,
+          gst_event_new_segment_done (GST_FORMAT_TIME, 4 * FRAME)));
+  fail_unless_equals_int (gst_harness_buffers_in_queue (h), 4);
+  push (h, filled_buffer (32, 6, 4));
+  push (h, filled_buffer (32, 9, 5));
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  assert_frames (h, 6, (const guint8[]) {
+        10, 30, 60, 80, 7, 8
+      }, (const guint[]) {
+        0, 1, 2, 3, 4, 5
+      });
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* A discontinuity, other caps, and a gap end one stream and begin another. */
 GST_START_TEST (test_new_streams)
 {
@@ -530,6 +554,7 @@ window_suite (void)
 
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_end);
+  tcase_add_test (tc, test_end_of_segment);
   tcase_add_test (tc, test_new_streams);
   tcase_add_test (tc, test_segments);
   tcase_add_test (tc, test_flush);

@@ -63,7 +63,15 @@ say "== transfers"
 run overlap "$build/tests/benchmarks/overlap"
 cat "$logs/overlap.txt"
 
+say "== element"
+run element "$build/tests/benchmarks/element" --csv "$logs/element.csv"
+cat "$logs/element.txt"
+
 say "== kernels"
 run kernels "$build/tests/benchmarks/kernels" --csv "$logs/kernels.csv"
 cat "$logs/kernels.txt"
+
+say "== plots"
+run plots "$root/tests/benchmarks/plot.py" --gpu "$logs/kernels.csv" --table "$logs/roofline.md" "$logs"
+cat "$logs/plots.txt"
 exit "$status"

@@ -1,360 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The reference: docs/filters.md as plain loops over doubles. */
+/* The reference: docs/filters.md in double precision. What each component of a
+ * picture is; the arithmetic is in refwork.c. */
 #include "reference.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "refstencils.h"
-
-/* A picture of one component: a frame's or a field's. */
-typedef struct
-{
-  gint w, h;
-  gdouble *v;
-} Grid;
-
-/* Where the samples around a line come from. */
-typedef struct
-{
-  gint first;
-  gint *index;
-} Border;
-
-/* What is worked on: one component of one picture. */
-typedef struct
-{
-  const GstVideoInfo *info;
-  const ConvolveSettings *settings;
-  const SampleMap *map;
-  const RefTime *time;
-  gboolean again;               /* an iteration after the first: of one frame */
-  Border x, y;
-  gdouble zero, nominal, middle, max, edge;
-  gdouble bias, scale;
-  gboolean unsure;              /* a jump before the last iteration */
-} Work;
-
-static Grid
-grid_new (gint w, gint h)
-{
-  Grid grid = { w, h, g_new0 (gdouble, (gsize) w * h) };
-
-  return grid;
-}
-
-static gsize
-grid_size (const Grid * grid)
-{
-  return (gsize) grid->w * grid->h;
-}
-
-/* ---- borders ---- */
-
-gint
-reference_border (ConvolveBorder border, gint i, gint n)
-{
-  while (i < 0 || i >= n) {
-    switch (border) {
-      case CONVOLVE_BORDER_REPLICATE:
-        i = i < 0 ? 0 : n - 1;
-        break;
-      case CONVOLVE_BORDER_REFLECT:
-        i = i < 0 ? -1 - i : 2 * n - 1 - i;
-        break;
-      case CONVOLVE_BORDER_MIRROR:
-        i = n == 1 ? 0 : i < 0 ? -i : 2 * n - 2 - i;
-        break;
-      case CONVOLVE_BORDER_WRAP:
-        i = i < 0 ? i + n : i - n;
-        break;
-      default:
-        return -1;
-    }
-  }
-  return i;
-}
-
-static Border
-border_new (ConvolveBorder border, gint before, gint n, gint after)
-{
-  Border table = { -before, g_new (gint, before + n + after) };
-
-  for (gint i = -before; i < n + after; i++)
-    table.index[i + before] = reference_border (border, i, n);
-  return table;
-}
-
-static gint
-border_get (const Border * table, gint i)
-{
-  return table->index[i - table->first];
-}
-
-/* ---- sums ---- */
-
-static gdouble
-grid_get (const Work * work, const Grid * in, gdouble edge, gint x, gint y)
-{
-  gint sx = border_get (&work->x, x), sy = border_get (&work->y, y);
-
-  return sx < 0 || sy < 0 ? edge : in->v[(gsize) sy * in->w + sx];
-}
-
-static void
-add_full (const Work * work, const RefTerm * term, const Grid * in,
-    gdouble edge, Grid * out)
-{
-  for (gint y = 0; y < in->h; y++) {
-    for (gint x = 0; x < in->w; x++) {
-      gdouble sum = 0;
-
-      for (gint j = 0; j < term->y.n; j++)
-        for (gint i = 0; i < term->x.n; i++)
-          if (term->full[j * term->x.n + i] != 0)
-            sum += term->full[j * term->x.n + i] * grid_get (work, in, edge,
-                x + term->x.first + i, y + term->y.first + j);
-      out->v[(gsize) y * in->w + x] += sum;
-    }
-  }
-}
-
-/* Rows, then columns: the same sum in another order. */
-static void
-add_separable (const Work * work, const RefTerm * term, const Grid * in,
-    gdouble edge, Grid * out)
-{
-  Grid rows = grid_new (in->w, in->h);
-  gdouble outside = 0;
-
-  for (gint i = 0; i < term->x.n; i++)
-    outside += term->x.w[i] * edge;
-  for (gint y = 0; y < in->h; y++)
-    for (gint x = 0; x < in->w; x++)
-      for (gint i = 0; i < term->x.n; i++)
-        rows.v[(gsize) y * in->w + x] += term->x.w[i] * grid_get (work, in,
-            edge, x + term->x.first + i, y);
-  for (gint y = 0; y < in->h; y++)
-    for (gint x = 0; x < in->w; x++)
-      for (gint j = 0; j < term->y.n; j++)
-        out->v[(gsize) y * in->w + x] += term->y.w[j] * grid_get (work, &rows,
-            outside, x, y + term->y.first + j);
-  g_free (rows.v);
-}
-
-static Grid
-apply_term (const Work * work, const RefTerm * term, const Grid * in,
-    gdouble edge)
-{
-  Grid out = grid_new (in->w, in->h);
-
-  if (term->full != NULL)
-    add_full (work, term, in, edge, &out);
-  else
-    add_separable (work, term, in, edge, &out);
-  return out;
-}
-
-static Grid
-apply_terms (const Work * work, const RefFilter * filter, const Grid * in,
-    gdouble edge)
-{
-  Grid out = apply_term (work, &filter->term[0], in, edge);
-
-  if (filter->n_terms > 1) {
-    Grid second = apply_term (work, &filter->term[1], in, edge);
-
-    for (gsize i = 0; i < grid_size (in); i++)
-      out.v[i] = filter->combine == REF_MAGNITUDE ?
-          hypot (out.v[i], second.v[i]) : out.v[i] + second.v[i];
-    g_free (second.v);
-  }
-  return out;
-}
-
-/* ---- frames ---- */
-
-static guint
-n_frames (const Work * work)
-{
-  return work->again ? 1 : work->time->n;
-}
-
-/* What is seen of the frames' sum where there are several but one matrix. */
-static Grid
-fold (const Work * work, const Grid * in)
-{
-  Grid out = grid_new (in->w, in->h);
-
-  for (guint t = 0; t < n_frames (work); t++)
-    for (gsize i = 0; i < grid_size (in); i++)
-      out.v[i] += (work->again ? 1 : work->time->w[t]) * in[t].v[i];
-  return out;
-}
-
-/* The filter over all frames. */
-static Grid
-apply_frames (const Work * work, const Grid * in, gdouble edge)
-{
-  const RefTime *time = work->time;
-  Grid out, part;
-
-  if (!time->deep) {
-    part = fold (work, in);
-    out = apply_terms (work, time->filter[0], &part, work->again ? edge :
-        edge * ref_time_sum (time));
-    g_free (part.v);
-    return out;
-  }
-  out = grid_new (in->w, in->h);
-  for (guint t = 0; t < time->n; t++) {
-    part = apply_terms (work, time->filter[t], &in[t], edge);
-    for (gsize i = 0; i < grid_size (in); i++)
-      out.v[i] += time->w[t] * part.v[i];
-    g_free (part.v);
-  }
-  return out;
-}
-
-static Grid *
-grids_new (guint n, gint w, gint h)
-{
-  Grid *grids = g_new (Grid, n);
-
-  for (guint t = 0; t < n; t++)
-    grids[t] = grid_new (w, h);
-  return grids;
-}
-
-static void
-grids_free (Grid * grids, guint n)
-{
-  for (guint t = 0; t < n; t++)
-    g_free (grids[t].v);
-  g_free (grids);
-}
-
-/* ---- one application of the filter ---- */
-
-/* Both directions of a decision that an error in the last bits turns. */
-static void
-apply_unsharp (Work * work, const Grid * in, Grid * blurred, gdouble * other)
-{
-  gdouble limit = fmax (work->settings->threshold, 0) * work->nominal;
-  gdouble amount = work->settings->amount;
-
-  for (gsize i = 0; i < grid_size (in); i++) {
-    gdouble d = in->v[i] - blurred->v[i];
-    gdouble sharp = in->v[i] + amount * d;
-    gboolean over = fabs (d) > limit;
-    gboolean close = fabs (fabs (d) - limit) <= 1e-7 * work->max;
-
-    blurred->v[i] = over ? sharp : in->v[i];
-    other[i] = blurred->v[i];
-    if (close && fabs (amount * d) > 1e-4) {
-      other[i] = over ? in->v[i] : sharp;
-      work->unsure = TRUE;
-    }
-  }
-}
-
-/* in is relative to zero; a are the weights. Where the divisor is not positive
- * the result is NaN, for the caller to copy. */
-static Grid
-apply_weighted (Work * work, const Grid * in, gdouble edge, const Grid * a,
-    gdouble a_edge, gboolean * doubtful)
-{
-  Grid *product = grids_new (n_frames (work), in->w, in->h), sum, divisor;
-  gdouble largest = fabs (a_edge), tiny;
-
-  for (guint t = 0; t < n_frames (work); t++) {
-    for (gsize i = 0; i < grid_size (in); i++) {
-      product[t].v[i] = a[t].v[i] * in[t].v[i];
-      largest = fmax (largest, fabs (a[t].v[i]));
-    }
-  }
-  sum = apply_frames (work, product, a_edge * edge);
-  divisor = apply_frames (work, a, a_edge);
-  tiny = work->time->l1 * largest * (work->time->has_negative ? 1e-8 : 1e-13);
-  for (gsize i = 0; i < grid_size (in); i++) {
-    doubtful[i] = divisor.v[i] != 0 && fabs (divisor.v[i]) <= tiny;
-    if (work->time->has_negative)
-      doubtful[i] |= fabs (divisor.v[i]) <= tiny && tiny > 0;
-    sum.v[i] = divisor.v[i] > 0 ?
-        work->time->sum * sum.v[i] / divisor.v[i] : NAN;
-  }
-  grids_free (product, n_frames (work));
-  g_free (divisor.v);
-  return sum;
-}
-
-/* in is relative to zero. */
-static Grid
-apply_stencil (const Work * work, const Grid * in, gdouble edge)
-{
-  const ConvolveSettings *s = work->settings;
-  const RefFilter *filter = work->time->filter[0];
-  Grid out = grid_new (in->w, in->h);
-  gdouble threshold = s->threshold;
-
-  if (threshold < 0)
-    threshold = filter->combine == REF_DIFFUSE ? 0.04 : 0;
-  threshold *= work->nominal;
-  if (filter->combine == REF_DIFFUSE)
-    ref_diffuse (in->v, in->w, in->h, s->border, edge, s->amount, threshold,
-        out.v);
-  else
-    ref_detail (in->v, in->w, in->h, s->border, edge, filter->levels,
-        filter->gain, threshold, out.v);
-  return out;
-}
-
-/* cur, the own frame or what came of it, becomes the next iteration's input.
- * in: all frames of the first one, else cur. a NULL: straight. */
-static void
-iterate (Work * work, Grid * cur, const Grid * in, const Grid * a,
-    gdouble a_edge, gdouble * other)
-{
-  gsize n = grid_size (cur);
-  Grid *relative = grids_new (n_frames (work), cur->w, cur->h), out, folded;
-  g_autofree gboolean *doubtful = g_new0 (gboolean, n);
-  gdouble edge = work->edge - work->zero;
-
-  for (guint t = 0; t < n_frames (work); t++)
-    for (gsize i = 0; i < n; i++)
-      relative[t].v[i] = in[t].v[i] - work->zero;
-  if (work->time->filter[0]->n_terms == 0) {
-    folded = fold (work, relative);
-    out = apply_stencil (work, &folded, work->again ? edge :
-        edge * ref_time_sum (work->time));
-    g_free (folded.v);
-  } else if (a != NULL)
-    out = apply_weighted (work, relative, edge, a, a_edge, doubtful);
-  else
-    out = apply_frames (work, relative, edge);
-
-  memcpy (other, out.v, n * sizeof (*other));
-  if (work->time->filter[0]->combine == REF_UNSHARP) {
-    folded = fold (work, relative);
-    apply_unsharp (work, &folded, &out, other);
-    g_free (folded.v);
-  }
-  for (gsize i = 0; i < n; i++) {
-    gdouble copied = cur->v[i];
-
-    other[i] = work->zero + work->bias + work->scale * other[i];
-    cur->v[i] = isnan (out.v[i]) ? copied :
-        work->zero + work->bias + work->scale * out.v[i];
-    if (isnan (other[i]))
-      other[i] = copied;
-    if (doubtful[i]) {
-      other[i] = NAN;
-      work->unsure = TRUE;
-    }
-  }
-  grids_free (relative, n_frames (work));
-  g_free (out.v);
-}
+#include "refwork.h"
 
 /* ---- what a component is ---- */
 
@@ -371,7 +23,7 @@ is_chroma (SampleRole role)
 }
 
 static gdouble
-border_sample (const Work * work)
+border_sample (const RefWork * work)
 {
   guint32 argb = work->settings->border_color;
   gdouble a = (argb >> 24) / 255.0, r = (argb >> 16 & 255) / 255.0;
@@ -405,7 +57,7 @@ border_sample (const Work * work)
 }
 
 static void
-work_init_levels (Work * work)
+work_init_levels (RefWork * work)
 {
   const ConvolveSettings *s = work->settings;
   SampleRole role = work->map->role;
@@ -430,7 +82,7 @@ work_init_levels (Work * work)
 }
 
 static void
-set_clamp (const Work * work, RefComponent * c)
+set_clamp (const RefWork * work, RefComponent * c)
 {
   gdouble step = ldexp (1, (gint) work->map->depth - 8);
 
@@ -482,12 +134,12 @@ is_weighted (const ConvolveSettings * s, const RefTime * time)
 /* ---- pictures ---- */
 
 /* The rows first, first + step, ... of a component. */
-static Grid
+static RefGrid
 grid_read (const GstVideoInfo * info, guint8 * const data[4],
     const gint stride[4], const SampleMap * map, guint first, guint step)
 {
   gint rows = sample_map_height (map, info->height);
-  Grid grid = grid_new (sample_map_width (map, info->width),
+  RefGrid grid = ref_grid_new (sample_map_width (map, info->width),
       (rows - (gint) first + (gint) step - 1) / (gint) step);
 
   for (gint y = 0; y < grid.h; y++)
@@ -498,10 +150,10 @@ grid_read (const GstVideoInfo * info, guint8 * const data[4],
 }
 
 /* Alpha on the grid of a subsampled component. */
-static Grid
-grid_mean (const Grid * alpha, const SampleMap * map, gint w, gint h)
+static RefGrid
+grid_mean (const RefGrid * alpha, const SampleMap * map, gint w, gint h)
 {
-  Grid mean = grid_new (w, h);
+  RefGrid mean = ref_grid_new (w, h);
   gint nx = 1 << map->w_sub, ny = 1 << map->h_sub;
 
   for (gint y = 0; y < h; y++) {
@@ -519,24 +171,9 @@ grid_mean (const Grid * alpha, const SampleMap * map, gint w, gint h)
 }
 
 static void
-work_init_borders (Work * work, const Grid * grid)
-{
-  const RefFilter *f = work->time->filter[0];
-
-  work->x = border_new (work->settings->border, f->left, grid->w, f->right);
-  work->y = border_new (work->settings->border, f->above, grid->h, f->below);
-}
-
-static void
-work_clear (Work * work)
-{
-  g_free (work->x.index);
-  g_free (work->y.index);
-}
-
-static void
-work_init (Work * work, const GstVideoInfo * info, const ConvolveSettings * s,
-    const SampleMap * map, const RefTime * time, const Grid * grid)
+work_init (RefWork * work, const GstVideoInfo * info,
+    const ConvolveSettings * s, const SampleMap * map, const RefTime * time,
+    const RefGrid * grid)
 {
   memset (work, 0, sizeof (*work));
   work->info = info;
@@ -544,22 +181,23 @@ work_init (Work * work, const GstVideoInfo * info, const ConvolveSettings * s,
   work->map = map;
   work->time = time;
   work_init_levels (work);
-  work_init_borders (work, grid);
+  ref_work_init_borders (work, grid);
 }
 
 /* 0 where not all samples within the filter's reach are the same as v. */
 static void
-find_flat (const Work * work, const Grid * in, const Grid * own, guint8 * flat)
+find_flat (const RefWork * work, const RefGrid * in, const RefGrid * own,
+    guint8 * flat)
 {
   const RefFilter *f = work->time->filter[0];
-  Grid lo = grid_new (in->w, in->h), hi = grid_new (in->w, in->h);
+  RefGrid lo = ref_grid_new (in->w, in->h), hi = ref_grid_new (in->w, in->h);
 
   for (gint y = 0; y < in->h; y++) {
     for (gint x = 0; x < in->w; x++) {
       gdouble least = G_MAXDOUBLE, most = -G_MAXDOUBLE;
 
       for (gint i = -f->left; i <= f->right; i++) {
-        gdouble v = grid_get (work, in, work->edge, x + i, y);
+        gdouble v = ref_work_get (work, in, work->edge, x + i, y);
 
         least = fmin (least, v);
         most = fmax (most, v);
@@ -573,8 +211,8 @@ find_flat (const Work * work, const Grid * in, const Grid * own, guint8 * flat)
       gdouble v = own->v[(gsize) y * in->w + x];
 
       for (gint j = -f->above; j <= f->below; j++)
-        if (grid_get (work, &lo, work->edge, x, y + j) != v
-            || grid_get (work, &hi, work->edge, x, y + j) != v)
+        if (ref_work_get (work, &lo, work->edge, x, y + j) != v
+            || ref_work_get (work, &hi, work->edge, x, y + j) != v)
           flat[(gsize) y * in->w + x] = 0;
     }
   }
@@ -585,7 +223,7 @@ find_flat (const Work * work, const Grid * in, const Grid * own, guint8 * flat)
 /* Flat areas have to be exact for these sums; one that changes and meets a
  * constant border anew is not flat any more. */
 static gboolean
-keeps_flat (const Work * work)
+keeps_flat (const RefWork * work)
 {
   gdouble sum = work->time->sum;
 
@@ -607,7 +245,7 @@ typedef struct
 } Picture;
 
 /* A component of the frame that lies so many frames after the own one. */
-static Grid
+static RefGrid
 frame_read (const Picture * p, const SampleMap * map, gint after)
 {
   gint i = CLAMP ((gint) p->own + after, 0, (gint) p->n_frames - 1);
@@ -617,10 +255,10 @@ frame_read (const Picture * p, const SampleMap * map, gint after)
 }
 
 /* Of all frames that time asks for. */
-static Grid *
+static RefGrid *
 window_read (const Picture * p, const SampleMap * map, const RefTime * time)
 {
-  Grid *grids = g_new (Grid, time->n);
+  RefGrid *grids = g_new (RefGrid, time->n);
 
   for (guint t = 0; t < time->n; t++)
     grids[t] = frame_read (p, map, (gint) t - (gint) time->older);
@@ -628,10 +266,11 @@ window_read (const Picture * p, const SampleMap * map, const RefTime * time)
 }
 
 /* Alpha of n pictures as a component of that size sees it. */
-static Grid *
-means_new (const Grid * alpha, guint n, const SampleMap * map, gint w, gint h)
+static RefGrid *
+means_new (const RefGrid * alpha, guint n, const SampleMap * map, gint w,
+    gint h)
 {
-  Grid *means = g_new (Grid, n);
+  RefGrid *means = g_new (RefGrid, n);
 
   for (guint t = 0; t < n; t++)
     means[t] = grid_mean (&alpha[t], map, w, h);
@@ -642,8 +281,8 @@ means_new (const Grid * alpha, guint n, const SampleMap * map, gint w, gint h)
 typedef struct
 {
   RefTime *time;
-  Work work;
-  Grid *in, cur;
+  RefWork work;
+  RefGrid *in, cur;
 } Weights;
 
 static void
@@ -659,28 +298,28 @@ weights_init (const Picture * p, Weights * weights)
 static void
 weights_next (const Picture * p, Weights * weights)
 {
-  g_autofree gdouble *unused = g_new (gdouble, grid_size (&weights->cur));
-  Work *work = &weights->work;
+  g_autofree gdouble *unused = g_new (gdouble, ref_grid_size (&weights->cur));
+  RefWork *work = &weights->work;
 
   if (!copies_alpha (p->settings, weights->time))
-    iterate (work, &weights->cur, work->again ? &weights->cur : weights->in,
-        NULL, 0, unused);
+    ref_work_iterate (work, &weights->cur,
+        work->again ? &weights->cur : weights->in, NULL, 0, unused);
   work->again = TRUE;
 }
 
 static void
 weights_clear (Weights * weights)
 {
-  grids_free (weights->in, weights->time->n);
+  ref_grids_free (weights->in, weights->time->n);
   g_free (weights->cur.v);
-  work_clear (&weights->work);
+  ref_work_clear (&weights->work);
   ref_time_free (weights->time);
 }
 
 /* Runs all iterations of a filtered component; cur is the own frame, in all of
  * them, and cur becomes the result. */
 static void
-run (const Picture * p, Work * work, Grid * cur, const Grid * in,
+run (const Picture * p, RefWork * work, RefGrid * cur, const RefGrid * in,
     gdouble * other)
 {
   gboolean weighted = p->alpha != NULL && work->map->role != SAMPLE_ALPHA
@@ -692,20 +331,21 @@ run (const Picture * p, Work * work, Grid * cur, const Grid * in,
   for (guint i = 0; i < p->settings->iterations; i++) {
     work->again = i > 0;
     if (weighted) {
-      guint n = n_frames (work);
-      Grid *a = means_new (work->again ? &weights.cur : weights.in, n,
+      guint n = ref_work_frames (work);
+      RefGrid *a = means_new (work->again ? &weights.cur : weights.in, n,
           work->map, cur->w, cur->h);
 
-      iterate (work, cur, work->again ? cur : in, a, weights.work.edge, other);
-      grids_free (a, n);
+      ref_work_iterate (work, cur, work->again ? cur : in, a, weights.work.edge,
+          other);
+      ref_grids_free (a, n);
       if (i + 1 < p->settings->iterations)
         weights_next (p, &weights);
     } else {
-      iterate (work, cur, work->again ? cur : in, NULL, 0, other);
+      ref_work_iterate (work, cur, work->again ? cur : in, NULL, 0, other);
     }
     /* From a jump on, anything may follow. */
     if (work->unsure && i + 1 < p->settings->iterations) {
-      for (gsize k = 0; k < grid_size (cur); k++)
+      for (gsize k = 0; k < ref_grid_size (cur); k++)
         other[k] = NAN;
       break;
     }
@@ -718,11 +358,11 @@ static void
 do_picture (const Picture * p, RefComponent * c)
 {
   const ConvolveSettings *s = p->settings;
-  Grid cur = frame_read (p, &c->map, 0), *in;
+  RefGrid cur = frame_read (p, &c->map, 0), *in;
   RefTime *time = ref_time_new (s, c->map.w_sub, c->map.h_sub);
-  g_autofree gdouble *other = g_new (gdouble, grid_size (&cur) + 1);
-  g_autofree guint8 *flat = g_new0 (guint8, grid_size (&cur) + 1);
-  Work work;
+  g_autofree gdouble *other = g_new (gdouble, ref_grid_size (&cur) + 1);
+  g_autofree guint8 *flat = g_new0 (guint8, ref_grid_size (&cur) + 1);
+  RefWork work;
 
   in = window_read (p, &c->map, time);
   work_init (&work, p->info, s, &c->map, time, &cur);
@@ -732,13 +372,13 @@ do_picture (const Picture * p, RefComponent * c)
   if (!c->exact && is_chroma (c->map.role)
       && time->filter[0]->combine == REF_MAGNITUDE) {
     c->exact = TRUE;
-    for (gsize i = 0; i < grid_size (&cur); i++)
+    for (gsize i = 0; i < ref_grid_size (&cur); i++)
       cur.v[i] = work.middle;
   }
-  memcpy (other, cur.v, grid_size (&cur) * sizeof (*other));
+  memcpy (other, cur.v, ref_grid_size (&cur) * sizeof (*other));
   if (!c->exact) {
     if (keeps_flat (&work)) {
-      memset (flat, 1, grid_size (&cur));
+      memset (flat, 1, ref_grid_size (&cur));
       for (guint t = 0; t < time->n; t++)
         find_flat (&work, &in[t], &cur, flat);
     }
@@ -751,8 +391,8 @@ do_picture (const Picture * p, RefComponent * c)
     memcpy (c->other + to, other + from, cur.w * sizeof (*other));
     memcpy (c->flat + to, flat + from, cur.w);
   }
-  work_clear (&work);
-  grids_free (in, time->n);
+  ref_work_clear (&work);
+  ref_grids_free (in, time->n);
   ref_time_free (time);
   g_free (cur.v);
 }

@@ -199,6 +199,95 @@ test_fork (void)
   setting_clear (&s);
 }
 
+/* Whatever the driver reports, the message begins with a cause and a remedy. */
+static void
+test_remedies (void)
+{
+  for (guint i = 1; i < 1000; i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *call = g_strdup_printf ("; cuCall failed with error %u,",
+        i);
+    const gchar *colon, *end;
+
+    g_assert_false (convolve_cu_check (i, "cuCall", &error));
+    colon = strstr (error->message, ": ");
+    end = strstr (error->message, call);
+    g_assert_nonnull (colon);
+    g_assert_nonnull (end);
+    g_assert_cmpint (colon - error->message, >=, 10);
+    g_assert_cmpint (end - colon, >=, 10);
+    if (convolve_cu_cause (i)->for_good)
+      g_assert_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_LOST);
+  }
+}
+
+/* Code is loaded when the device is opened: a change of filter loads none. */
+static void
+test_nothing_is_loaded_later (void)
+{
+  static const struct
+  {
+    ConvolveFilter filter;
+    gdouble sigma;
+    guint iterations;
+  } changes[] = {
+    {CONVOLVE_FILTER_GAUSSIAN, 5, 1}, {CONVOLVE_FILTER_EMBOSS, 1, 1},
+    {CONVOLVE_FILTER_SOBEL, 1, 1}, {CONVOLVE_FILTER_GAUSSIAN, 40, 3},
+    {CONVOLVE_FILTER_UNSHARP, 2, 1}, {CONVOLVE_FILTER_DETAIL, 1, 1},
+  };
+  g_autoptr (GError) error = NULL;
+  guint64 job;
+  Setting s;
+
+  setting_init (&s);
+  cudatest_sim ()->fail_name ("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
+  for (guint i = 0; i < G_N_ELEMENTS (changes); i++) {
+    g_autoptr (ConvolvePlan) plan = NULL;
+    ConvolveSettings settings;
+    ConvolveProgram *program;
+
+    convolve_settings_init (&settings);
+    settings.filter = changes[i].filter;
+    settings.sigma = changes[i].sigma;
+    settings.iterations = changes[i].iterations;
+    plan = cudatest_plan ("NV12", 40, 30, &settings);
+    program = convolve_program_new (s.device, plan, &error);
+    g_assert_no_error (error);
+    g_assert_true (convolve_program_process (program, &s.in->frame,
+            &s.out->frame, &job, &error));
+    g_assert_true (convolve_device_wait (s.device, job, &error));
+    convolve_program_free (program);
+  }
+  setting_clear (&s);
+  g_assert_null (convolve_device_open (convolve_backend_cuda (), &options,
+          &error));
+  g_assert_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_DEVICE);
+}
+
+/* Nothing is started after cancel, and afterwards all is as before. */
+static void
+test_cancel (void)
+{
+  g_autoptr (GError) error = NULL;
+  guint64 job;
+  Setting s;
+
+  setting_init (&s);
+  g_assert_true (convolve_program_process (s.program, &s.in->frame,
+          &s.out->frame, &job, &error));
+  convolve_device_cancel (s.device, TRUE);
+  g_assert_true (convolve_device_wait (s.device, job, &error));
+  g_assert_false (convolve_program_process (s.program, &s.in->frame,
+          &s.out->frame, &job, &error));
+  g_assert_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_CANCELLED);
+  g_clear_error (&error);
+  convolve_device_cancel (s.device, FALSE);
+  g_assert_true (convolve_program_process (s.program, &s.in->frame,
+          &s.out->frame, &job, &error));
+  g_assert_true (convolve_device_wait (s.device, job, &error));
+  setting_clear (&s);
+}
+
 static void
 test_wrong_route (void)
 {
@@ -231,6 +320,10 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/cuda/lost", test_lost);
   g_test_add_func ("/cuda/fork", test_fork);
+  g_test_add_func ("/cuda/remedies", test_remedies);
+  g_test_add_func ("/cuda/nothing-is-loaded-later",
+      test_nothing_is_loaded_later);
+  g_test_add_func ("/cuda/cancel", test_cancel);
   g_test_add_func ("/cuda/wrong-route", test_wrong_route);
   return g_test_run ();
 }

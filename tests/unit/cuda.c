@@ -89,6 +89,8 @@ static const Setup setups[] = {
   {GAUSSIAN, 12.0, METHOD (SEPARABLE), 1, 1},    /* stages */
   {GAUSSIAN, 0.6, METHOD (SEPARABLE), 3, 1},
   {GAUSSIAN, 0.6, METHOD (DIRECT), 2, 1},
+  {GAUSSIAN, 0.3, METHOD (DIRECT), 40, 1},
+  {CONVOLVE_FILTER_DIFFUSE, 1.0, METHOD (AUTO), 5, 1},
   {GAUSSIAN, 1.0, METHOD (SEPARABLE), 1, 30000}, /* two floats */
   {GAUSSIAN, 1.0, METHOD (DIRECT), 1, 30000},
   {CONVOLVE_FILTER_DIFFUSE, 1.0, METHOD (AUTO), 2, 1},
@@ -234,7 +236,7 @@ check_all_windows (ConvolveDevice * device)
 static void
 test_variants (void)
 {
-  static const gchar *const routes[] = { "stencil", "float" };
+  static const gchar *const routes[] = { "stencil", "float", "stage" };
   const Sim *sim = cudatest_sim ();
   ConvolveDevice *device = open_device (1, 0, NULL);
   guint missing = 0;

@@ -244,6 +244,28 @@ test_load (void)
   g_rmdir (folder);
 }
 
+/* What would block or never end is refused at once: a pipe that nobody writes
+ * to, a device, and a file of /proc that calls itself regular and empty. */
+static void
+test_load_endless (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *folder = g_dir_make_tmp ("convolve-XXXXXX", &error);
+  g_autofree gchar *pipe = g_build_filename (folder, "pipe", NULL);
+  gint64 start = g_get_monotonic_time ();
+
+  g_assert_no_error (error);
+  g_assert_cmpint (mkfifo (pipe, 0600), ==, 0);
+  load_bad (pipe, "not a regular file");
+  load_bad ("/dev/zero", "not a regular file");
+  load_bad ("/dev/tty", "not a regular file");
+  if (g_file_test ("/proc/self/pagemap", G_FILE_TEST_EXISTS))
+    load_bad ("/proc/self/pagemap", "/proc/self/pagemap");
+  g_assert_cmpint (g_get_monotonic_time () - start, <, 5 * G_USEC_PER_SEC);
+  g_unlink (pipe);
+  g_rmdir (folder);
+}
+
 static void
 test_sums (void)
 {
@@ -354,6 +376,7 @@ main (int argc, char **argv)
   g_test_add_func ("/matrix/limits", test_limits);
   g_test_add_func ("/matrix/checked", test_checked);
   g_test_add_func ("/matrix/load", test_load);
+  g_test_add_func ("/matrix/load-endless", test_load_endless);
   g_test_add_func ("/matrix/sums", test_sums);
   g_test_add_func ("/matrix/predicates", test_predicates);
   g_test_add_func ("/matrix/trim", test_trim);

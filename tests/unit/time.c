@@ -332,89 +332,116 @@ test_incomplete (void)
   assert_error (&error, CONVOLVE_ERROR_UNSUPPORTED, "incomplete");
 }
 
+typedef struct
+{
+  Setup setup;
+  ConvolveBackend backend;
+  ConvolveDevice *device;
+  ConvolvePlan *plan;
+  ConvolveProgram *program;
+  ConvolveHistory *history, *other;     /* of other frames */
+} Histories;
+
 static void
-test_histories (void)
+histories_init (Histories * h)
 {
   static const gdouble taps[] = { 1, 2, 1 };
   ConvolveOpenOptions options = {.device_id = -1,.frames_in_flight = 1 };
-  ConvolveBackend backend = fake;
-  g_autoptr (ConvolvePlan) plan = NULL;
   g_autoptr (GError) error = NULL;
-  guint8 bytes[64];
-  ConvolveFrame frame = {.data = {bytes},.stride = {8} }, bad = frame;
-  ConvolveDevice *device;
-  ConvolveProgram *program;
-  ConvolveHistory *history, *other;
-  guint slots[3] = { 0, 1, 1 };
-  ConvolveWindow window = {.n = 3,.slot = slots };
+
+  h->backend = fake;
+  h->backend.history_new = fake_history_new;
+  h->backend.history_store = fake_store;
+  h->backend.history_free = fake_history_free;
+  h->backend.process_window = fake_window;
+  h->device = convolve_device_open (&h->backend, &options, &error);
+  g_assert_no_error (error);
+  setup_init (&h->setup, CONVOLVE_FILTER_BOX);
+  set_taps (&h->setup, 3, taps);
+  h->plan = make (&h->setup);
+  h->program = convolve_program_new (h->device, h->plan, &error);
+  g_assert_no_error (error);
+  h->history = convolve_history_new (h->device, &h->setup.info, &error);
+  g_assert_no_error (error);
+  h->setup.info.width = 6;
+  h->other = convolve_history_new (h->device, &h->setup.info, &error);
+  g_assert_no_error (error);
+}
+
+static void
+histories_clear (Histories * h)
+{
+  convolve_history_free (h->history);
+  convolve_history_free (h->other);
+  convolve_program_free (h->program);
+  convolve_device_close (h->device);
+  convolve_plan_unref (h->plan);
+  convolve_settings_clear (&h->setup.settings);
+}
+
+/* A window that is refused for a reason with these words. */
+static void
+assert_window_refused (const Histories * h, const ConvolveWindow * window,
+    const ConvolveFrame * frame, const gchar * words)
+{
+  g_autoptr (GError) error = NULL;
   guint64 job;
-  Setup setup;
 
-  backend.history_new = fake_history_new;
-  backend.history_store = fake_store;
-  backend.history_free = fake_history_free;
-  backend.process_window = fake_window;
-  device = convolve_device_open (&backend, &options, &error);
-  g_assert_no_error (error);
-  setup_init (&setup, CONVOLVE_FILTER_BOX);
-  set_taps (&setup, 3, taps);
-  plan = make (&setup);
-  program = convolve_program_new (device, plan, &error);
-  g_assert_no_error (error);
-  g_assert_null (convolve_history_new (NULL, &setup.info, &error));
+  g_assert_false (convolve_program_process_window (h->program, window, frame,
+          NULL, &job, &error));
+  assert_error (&error, CONVOLVE_ERROR_INVALID, words);
+}
+
+static void
+test_histories (void)
+{
+  guint8 bytes[64];
+  const ConvolveFrame frame = {.data = {bytes},.stride = {8} };
+  ConvolveFrame bad = frame;
+  const guint slots[3] = { 0, 1, 1 };
+  g_autoptr (GError) error = NULL;
+  ConvolveWindow window;
+  guint64 job;
+  Histories h;
+
+  histories_init (&h);
+  window = (ConvolveWindow) {
+  .history = h.history,.n = 3,.slot = slots};
+  g_assert_null (convolve_history_new (NULL, &h.setup.info, &error));
   assert_error (&error, CONVOLVE_ERROR_INVALID, "device");
-  history = convolve_history_new (device, &setup.info, &error);
-  g_assert_no_error (error);
-  setup.info.width = 6;
-  other = convolve_history_new (device, &setup.info, &error);
-
-  g_assert_false (convolve_program_process (program, &frame, &frame, &job,
+  g_assert_false (convolve_program_process (h.program, &frame, &frame, &job,
           &error));
   assert_error (&error, CONVOLVE_ERROR_INVALID, "window");
-  g_assert_false (convolve_history_store (history, CONVOLVE_HISTORY_MAX_SLOTS,
-          &frame, &error));
+  g_assert_false (convolve_history_store (h.history,
+          CONVOLVE_HISTORY_MAX_SLOTS, &frame, &error));
   assert_error (&error, CONVOLVE_ERROR_INVALID, "slot");
   bad.stride[0] = 7;
-  g_assert_false (convolve_history_store (history, 0, &bad, &error));
+  g_assert_false (convolve_history_store (h.history, 0, &bad, &error));
   assert_error (&error, CONVOLVE_ERROR_INVALID, "stride");
   g_assert_cmpuint (n_stored, ==, 0);
 
   stores = TRUE;
-  g_assert_true (convolve_history_store (history, 0, &frame, &error));
-  window.history = history;
-  g_assert_false (convolve_program_process_window (program, &window, &frame,
-          NULL, &job, &error));
-  assert_error (&error, CONVOLVE_ERROR_INVALID, "slot 1");
-  g_assert_true (convolve_history_store (history, 1, &frame, &error));
+  g_assert_true (convolve_history_store (h.history, 0, &frame, &error));
+  assert_window_refused (&h, &window, &frame, "slot 1");
+  g_assert_true (convolve_history_store (h.history, 1, &frame, &error));
   g_assert_cmpuint (n_run, ==, 0);
   runs = TRUE;
-  g_assert_true (convolve_program_process_window (program, &window, &frame,
+  g_assert_true (convolve_program_process_window (h.program, &window, &frame,
           NULL, &job, &error));
   g_assert_cmpuint (n_run, ==, 1);
 
   /* A slot that a failure spoilt holds nothing. */
   stores = FALSE;
-  g_assert_false (convolve_history_store (history, 1, &frame, &error));
+  g_assert_false (convolve_history_store (h.history, 1, &frame, &error));
   assert_error (&error, CONVOLVE_ERROR_FAILED, "no reason");
-  g_assert_false (convolve_program_process_window (program, &window, &frame,
-          NULL, &job, &error));
-  assert_error (&error, CONVOLVE_ERROR_INVALID, "slot 1");
+  assert_window_refused (&h, &window, &frame, "slot 1");
 
   window.n = 2;
-  g_assert_false (convolve_program_process_window (program, &window, &frame,
-          NULL, &job, &error));
-  assert_error (&error, CONVOLVE_ERROR_INVALID, "window of 3 frames");
-  window = (ConvolveWindow) {
-  other, 3, slots};
-  g_assert_false (convolve_program_process_window (program, &window, &frame,
-          NULL, &job, &error));
-  assert_error (&error, CONVOLVE_ERROR_INVALID, "other frames");
-
-  convolve_history_free (history);
-  convolve_history_free (other);
-  convolve_program_free (program);
-  convolve_device_close (device);
-  convolve_settings_clear (&setup.settings);
+  assert_window_refused (&h, &window, &frame, "window of 3 frames");
+  window.n = 3;
+  window.history = h.other;
+  assert_window_refused (&h, &window, &frame, "other frames");
+  histories_clear (&h);
 }
 
 int

@@ -121,8 +121,10 @@ def main():
     for name in sorted((formats ^ listed) - NEWER_FORMATS):
         faults.append(f"docs/element.md: the format {name} is {'missing' if name in formats else 'not one of the pads'}")
 
-    fields = set(re.findall(r"^ +([a-z-]+): \S+$", text[text.index("\n  stats "):], re.M)) - {"flags"}
-    documented = set(re.findall(r"`([a-z-]+)`", page[page.index("| field of `stats`"):page.index("## Presets")])) - {"stats"}
+    entry = text[text.index("\n  stats "):].split("\n\n")[0]
+    fields = set(re.findall(r"^ +([a-z-]+): \S", entry, re.M)) - {"flags"}
+    rows = page[page.index("| field of `stats`"):].split("\n\n")[0].splitlines()[2:]
+    documented = {name for row in rows for name in re.findall(r"`([a-z-]+)`", row.split("|")[1])}
     for name in sorted(fields ^ documented):
         faults.append(f"docs/element.md: {name} is a field of stats in only one of page and element")
 

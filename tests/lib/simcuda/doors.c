@@ -21,6 +21,7 @@ simcuda_doors (void)
     {"simcuda_limit", (gpointer *) & sim.limit},
     {"simcuda_depth", (gpointer *) & sim.depth},
     {"simcuda_runs", (gpointer *) & sim.runs},
+    {"simcuda_uploaded", (gpointer *) & sim.uploaded},
     {"simcuda_misuses", (gpointer *) & sim.misuses},
   };
   GModule *module;

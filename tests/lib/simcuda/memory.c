@@ -199,6 +199,14 @@ cuMemcpyHtoD (CUdeviceptr to, const void *from, size_t size)
   return CUDA_SUCCESS;
 }
 
+static guint64 uploaded;        /* bytes, with the driver's lock */
+
+guint64
+sim_uploaded (void)
+{
+  return uploaded;
+}
+
 /* Host memory that is not page-locked is copied before the call returns. */
 static gboolean
 is_pageable (gconstpointer host)
@@ -217,6 +225,8 @@ copy_2d (const CUDA_MEMCPY2D * copy, SimStream * stream)
       && (copy->srcPitch >= copy->WidthInBytes || copy->srcPitch == 0)
       && (copy->dstPitch >= copy->WidthInBytes || copy->dstPitch == 0),
       CUDA_ERROR_INVALID_VALUE);
+  if (from_host && !to_host)
+    uploaded += (guint64) copy->WidthInBytes * copy->Height;
   if (stream == NULL) {
     sim_run_all ();
     sim_copy (copy);

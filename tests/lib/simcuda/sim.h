@@ -122,6 +122,7 @@ void sim_misuse (const gchar * format, ...) G_GNUC_PRINTF (1, 2);
 extern GPtrArray *sim_memories;
 /* The memory that holds all of bytes from address on, or NULL; address must be inside it (within its bounds). */
 SimMemory *sim_memory_at (guint64 address, gsize bytes);
+guint64 sim_uploaded (void);
 /* Misuse unless rows of bytes each, stride apart, are inside one allocation of the device. */
 gboolean sim_check_rows (const gchar * what, guint64 address, gint64 stride, gint64 rows, gsize bytes);
 /* Bytes that a process may have; allocations beyond are refused. */
@@ -151,6 +152,18 @@ guint sim_kernel_threads (const SimKernel * kernel);
 void sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid, guint shared_bytes);
 /* How often the kernel of that name ran. */
 guint sim_kernel_runs (const gchar * name);
+/* On the tensor cores; a whole matrix there; samples of 16 bits there. */
+gboolean sim_kernel_is_banded (const SimKernel * kernel);
+gboolean sim_kernel_is_direct (const SimKernel * kernel);
+gboolean sim_kernel_has_words (const SimKernel * kernel);
+
+/* sums.c: of the taps of a term around (x, y), component c */
+double sim_to_half (double value);
+double sim_term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p, const ConvolveLaunchTerm * term,
+    const float *w, gint x, gint y, guint c);
+/* The same as the kernel computes it. */
+double sim_sum (const SimKernel * kernel, const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c);
 
 /* ---- the begin of every function ---- */
 

@@ -207,6 +207,7 @@ guint simcuda_live_in (gpointer context);
 void simcuda_limit (gsize device, gsize host);
 guint simcuda_depth (void);
 guint simcuda_runs (const gchar * name);
+guint64 simcuda_uploaded (void);
 guint simcuda_misuses (void);
 
 void
@@ -260,6 +261,12 @@ guint
 simcuda_runs (const gchar * name)
 {
   return sim_kernel_runs (name);
+}
+
+guint64
+simcuda_uploaded (void)
+{
+  return sim_uploaded ();
 }
 
 guint

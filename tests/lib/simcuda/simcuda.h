@@ -20,6 +20,8 @@ typedef void (*SimcudaLimit) (gsize device, gsize host);
 typedef guint (*SimcudaDepth) (void);
 /* How often the GPU function of that name has run. */
 typedef guint (*SimcudaRuns) (const gchar * name);
+/* Bytes of host memory that 2D copies have put into device memory, since the start. */
+typedef guint64 (*SimcudaUploaded) (void);
 /* Misuses that were found. */
 typedef guint (*SimcudaMisuses) (void);
 
@@ -32,6 +34,7 @@ typedef struct {
   SimcudaLimit limit;
   SimcudaDepth depth;
   SimcudaRuns runs;
+  SimcudaUploaded uploaded;
   SimcudaMisuses misuses;
 } Sim;
 

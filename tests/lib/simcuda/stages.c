@@ -353,6 +353,96 @@ check_fold (const ConvolveStage * s)
       s->nx * (s->wide ? 8 : 4));
 }
 
+/* ---- several steps at once ---- */
+
+/* Value c of the float picture from, width x height pixels. */
+static double
+step_value (const ConvolveStage * s, const double *from, gint64 x, gint64 y,
+    guint c)
+{
+  gint column = sim_outside (s->border, x, s->picture.width);
+  gint row = sim_outside (s->border, y, s->picture.height);
+
+  return column < 0 || row < 0 ? s->edge[c] : from[index_of (s, column, row,
+          c)];
+}
+
+static double
+one_step (const ConvolveStage * s, const double *from, gint x, gint y, guint c)
+{
+  double v = from[index_of (s, x, y, c)], sum = 0;
+
+  if (s->op == CONVOLVE_STAGE_STEPS) {
+    for (guint j = 0; j < s->ny; j++)
+      for (guint i = 0; i < s->nx; i++)
+        sum += get (s, s->weights, (gsize) j * s->nx + i)
+            * step_value (s, from, (gint64) x + i - s->ax,
+            (gint64) y + j - s->ay, c);
+    return sum;
+  }
+  for (guint q = 0; q < 4; q++) {
+    double d = step_value (s, from, (gint64) x + (q == 0) - (q == 1),
+        (gint64) y + (q == 2) - (q == 3), c) - v;
+
+    sum += d / (1 + d * s->threshold[c] * d * s->threshold[c]);
+  }
+  return v + s->amount * sum;
+}
+
+static void
+steps (const ConvolveStage * s)
+{
+  guint n = s->picture.n_components;
+  gsize size = (gsize) s->picture.width * s->picture.height * n;
+  g_autofree double *from = g_new (double, size), *to = g_new (double, size);
+
+  for (gsize i = 0; i < size; i++)
+    from[i] = get (s, s->in, i);
+  for (guint k = 1; k <= s->steps; k++) {
+    double *other = from;
+
+    for (gsize i = 0; i < size; i++) {
+      guint c = i % n;
+      gint x = i / n % s->picture.width, y = i / n / s->picture.width;
+      double v = from[i];
+
+      if (s->picture.component[c].action == CONVOLVE_DO_FILTER) {
+        v = one_step (s, from, x, y, c);
+        if (k < s->steps || !s->last)
+          v = s->offset[c] + s->gain[c] * v;
+      }
+      to[i] = v;
+    }
+    from = to;
+    to = other;
+  }
+  for (gsize i = 0; i < size; i++)
+    put (s, i, from[i]);
+}
+
+static gboolean
+check_steps (const SimKernel * kernel, const ConvolveStage * s)
+{
+  guint reach = kernel->taps / 2;
+
+  if (s->weighted || s->steps < 1
+      || convolve_steps_own_columns (s->picture.n_components,
+          s->steps * reach) < 1
+      || convolve_steps_own_rows (s->picture.n_components,
+          s->steps * reach) < 1)
+    sim_misuse ("%s cannot make %u steps", kernel->name, s->steps);
+  if (!check_float_picture (s, "a stage's in", s->in)
+      || !check_float_picture (s, "a stage's out", s->out))
+    return FALSE;
+  if (s->op == CONVOLVE_STAGE_DIFFUSE_STEPS)
+    return TRUE;
+  if (s->ax > reach || s->ay > reach || s->nx - s->ax > (gint) reach + 1
+      || s->ny - s->ay > (gint) reach + 1)
+    sim_misuse ("%s does not reach as far as its matrix", kernel->name);
+  return sim_check_rows ("a stage's weights", s->weights, 0, 1,
+      (gsize) s->nx * s->ny * 4);
+}
+
 static gboolean
 check_stage (const SimKernel * kernel, const ConvolveStage * s)
 {
@@ -380,6 +470,8 @@ check_stage (const SimKernel * kernel, const ConvolveStage * s)
             s->alpha_stride, s->alpha_height,
             (gsize) (s->alpha_width - 1) * s->alpha_step + s->alpha_at + 1))
         && check_float_picture (s, "a stage's out", s->out);
+  if (s->op >= CONVOLVE_STAGE_STEPS)
+    return check_steps (kernel, s);
   if (s->op >= CONVOLVE_STAGE_DIFFUSE)
     return check_stencil (s);
   if (!check_float_picture (s, "a stage's in", s->in))
@@ -405,7 +497,13 @@ sim_run_stage (const SimKernel * kernel, const ConvolveStage * s)
 {
   if (!check_stage (kernel, s))
     return;
-  for (gint y = 0; y < s->picture.height; y++)
+  if (s->op >= CONVOLVE_STAGE_STEPS) {
+    steps (s);
+    return;
+  }
+  if (s->picture.row_begin < 0 || s->picture.row_end > s->picture.height)
+    sim_misuse ("%s got rows outside of its picture", kernel->name);
+  for (gint y = s->picture.row_begin; y < s->picture.row_end; y++)
     for (gint x = 0; x < s->picture.width; x++) {
       if (s->op == CONVOLVE_STAGE_LOAD)
         load (s, x, y);

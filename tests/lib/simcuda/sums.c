@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "cuda/banded.h"
+#include "samples.h"
 #include "sim.h"
 
 /* The nearest half float's value. */

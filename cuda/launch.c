@@ -285,14 +285,29 @@ count_stage_taps (const ConvolveStage * stage)
 {
   switch (stage->op) {
     case CONVOLVE_STAGE_ROWS:
+    case CONVOLVE_STAGE_LONG_ROWS:
     case CONVOLVE_STAGE_FOLD:
       return stage->nx;
     case CONVOLVE_STAGE_COLUMNS:
+    case CONVOLVE_STAGE_LONG_COLUMNS:
       return stage->ny;
     case CONVOLVE_STAGE_MATRIX:
       return (guint64) stage->nx * stage->ny;
     default:
       return 1;
+  }
+}
+
+guint
+cuda_stage_shared_bytes (const ConvolveStage * stage)
+{
+  switch (stage->op) {
+    case CONVOLVE_STAGE_LONG_ROWS:
+      return convolve_lines_shared_bytes (stage->nx, TRUE);
+    case CONVOLVE_STAGE_LONG_COLUMNS:
+      return convolve_lines_shared_bytes (stage->ny, FALSE);
+    default:
+      return 0;
   }
 }
 
@@ -315,8 +330,8 @@ cuda_stage_launch (CudaDevice * device, const CudaVariant * variant,
     /* Threads loop over what is more. */
     if (!cuda_throttle (device, pixels * work, error)
         || !cuda_launch (device, variant, MIN (blocks,
-                STAGE_BLOCKS * (guint64) device->n_multiprocessors), 0, &piece,
-            error))
+                STAGE_BLOCKS * (guint64) device->n_multiprocessors),
+            cuda_stage_shared_bytes (stage), &piece, error))
       return FALSE;
   }
   return TRUE;

@@ -132,6 +132,7 @@ typedef struct {
  *             they are. If last is set the last MATRIX's sums are left as they are. Neither side of the matrix reaches
  *             farther than the variant's taps / 2 from its anchor. Never weighted.
  *   DIFFUSE_STEPS  the same with DIFFUSE
+ *   LONG_ROWS, LONG_COLUMNS  the same as ROWS and COLUMNS, never wide
  *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
  *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
  *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
@@ -183,6 +184,8 @@ enum {
   CONVOLVE_STAGE_CORRECT,
   CONVOLVE_STAGE_STEPS,
   CONVOLVE_STAGE_DIFFUSE_STEPS,
+  CONVOLVE_STAGE_LONG_ROWS,
+  CONVOLVE_STAGE_LONG_COLUMNS,
 };
 
 /* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------
@@ -238,6 +241,32 @@ convolve_matrix_shared_bytes (uint32_t n, uint32_t piece_x, uint32_t piece_y, ui
 {
   return 4 * (convolve_line_floats (n, piece_x) * (CONVOLVE_STEP_ROWS + piece_y - 1) +
       n_terms * piece_x * (piece_y + 2 * CONVOLVE_WARP_ROWS));
+}
+
+/* lines: along rows a block makes CONVOLVE_LINES_PIXELS pixels of CONVOLVE_LINES_GROUPS rows at a time, down columns
+ * CONVOLVE_BLOCK_THREADS floats of 16 rows; it loops over what is more. Shared memory holds the weights, zeros behind
+ * them up to a multiple of 16, and for rows as many lines as there are groups, with a hole after each 8 floats. */
+#define CONVOLVE_LINES_PIXELS 512
+#define CONVOLVE_LINES_THREADS (CONVOLVE_LINES_PIXELS / 8)
+#define CONVOLVE_LINES_GROUPS (CONVOLVE_BLOCK_THREADS / CONVOLVE_LINES_THREADS)
+
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_lines_taps (uint32_t taps)
+{
+  return (taps + 15) / 16 * 16;
+}
+
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_lines_floats (uint32_t taps)
+{
+  /* As many more as are loaded beyond the last tap. */
+  return (CONVOLVE_LINES_PIXELS + convolve_lines_taps (taps) + 8) / 8 * 9;
+}
+
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_lines_shared_bytes (uint32_t taps, int rows)
+{
+  return 4 * (convolve_lines_taps (taps) + (rows ? CONVOLVE_LINES_GROUPS * convolve_lines_floats (taps) : 0));
 }
 
 /* steps: a block has a tile of so many floats a row and so many rows, twice. What is its own, without the reach that

@@ -125,8 +125,10 @@ program_init (CudaProgram * program, GError ** error)
   CudaForce force;
 
   if (!read_force (&force, error)
-      || !read_steps (force, &program->forced_steps, error)
-      || !cuda_program_map (program, force, weights, error)
+      || !read_steps (force, &program->forced_steps, error))
+    return FALSE;
+  program->plain_stages = force == CUDA_FORCE_STAGE;
+  if (!cuda_program_map (program, force, weights, error)
       || !upload_weights (program, weights, error)
       || !allocate_scratch (program, error))
     return FALSE;

@@ -112,6 +112,7 @@ typedef struct {
   CudaGroup *group;
   guint n_staged;
   CudaStaged staged[CUDA_MAX_PASSES];
+  gboolean plain_stages;        /* no kernels for long rows and columns: as the route stage has it, for tests */
   gint forced_steps;            /* CudaStaged.steps where it can be chosen; -1: by cost */
   CUdeviceptr weights, scratch;
   CUdeviceptr region_planes;    /* a frame of its own for regions; 0 until there are some */
@@ -175,6 +176,8 @@ gboolean cuda_group_run (CudaProgram * program, const CudaGroup * group, const C
 gboolean cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks, guint shared_bytes,
     gconstpointer parameters, GError ** error);
 /* The same with a stage, in as many launches as its work needs. */
+/* What the stage's kernel asks for. */
+guint cuda_stage_shared_bytes (const ConvolveStage * stage);
 gboolean cuda_stage_launch (CudaDevice * device, const CudaVariant * variant, const ConvolveStage * stage,
     GError ** error);
 /* Bytes of shared memory that the launch needs in variant. */

@@ -92,9 +92,9 @@ init_copies (ConvolveLaunch * launch)
   launch->weight[0] = 1;
 }
 
-/* The frame as it is. What is more than samples goes by the plain stencil, which
- * knows every format, clears the bits that no sample has and leaves padding
- * alone. */
+/* The frame as it is. What is more than samples goes by the plain stencil,
+ * which knows every format, clears the bits that no sample has and leaves
+ * padding alone. */
 static gboolean
 copy_frame (CudaProgram * program, const CudaFrame * in, const CudaFrame * out,
     GError ** error)

@@ -35,6 +35,28 @@ struct _Run
   gboolean folded;              /* BEFORE is a sum over frames */
 };
 
+/* From so many taps on rows and columns have kernels that are made for many. */
+#define LONG_TAPS 8
+
+/* Replaces ROWS and COLUMNS where there are many taps. */
+static void
+lengthen (const Run * run, ConvolveStage * stage)
+{
+  const CudaDevice *device = cuda_program_device (run->program);
+  ConvolveStage longer = *stage;
+  guint variant = CUDA_VARIANT_lines_columns, taps = stage->ny;
+
+  longer.op = CONVOLVE_STAGE_LONG_COLUMNS;
+  if (stage->op == CONVOLVE_STAGE_ROWS) {
+    longer.op = CONVOLVE_STAGE_LONG_ROWS;
+    variant = CUDA_VARIANT_lines_rows;
+    taps = stage->nx;
+  }
+  if (taps >= LONG_TAPS && !stage->wide && !run->program->plain_stages
+      && cuda_stage_shared_bytes (&longer) <= device->shared_bytes[variant])
+    *stage = longer;
+}
+
 static gboolean
 launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
 {
@@ -57,6 +79,8 @@ launch_stage (const Run * run, const ConvolveStage * stage, GError ** error)
         CUDA_VARIANT_stage_reduce_wide},
     [CONVOLVE_STAGE_CORRECT] = {CUDA_VARIANT_stage_correct,
         CUDA_VARIANT_stage_correct_wide},
+    [CONVOLVE_STAGE_LONG_ROWS] = {CUDA_VARIANT_lines_rows},
+    [CONVOLVE_STAGE_LONG_COLUMNS] = {CUDA_VARIANT_lines_columns},
   };
   guint n;
 
@@ -139,6 +163,7 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
   stage.op = CONVOLVE_STAGE_ROWS;
   stage.out = run->picture[CUDA_PICTURE_BETWEEN];
   set_matrix (&stage, term->x);
+  lengthen (run, &stage);
   if (!launch_stage (run, &stage, error))
     return FALSE;
   stage.op = CONVOLVE_STAGE_COLUMNS;
@@ -149,6 +174,7 @@ run_term (const Run * run, const ConvolveTerm * term, guint t, GError ** error)
   stage.weights = weights_at (run, run->staged->weights[t][1]);
   stage.sum = convolve_matrix_sum (term->x);
   set_matrix (&stage, term->y);
+  lengthen (run, &stage);
   return launch_stage (run, &stage, error);
 }
 

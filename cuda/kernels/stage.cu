@@ -7,6 +7,33 @@
 
 #define MAX_VALUES 5
 
+/* The stage's numbers in its arithmetic: converted once a block, since that takes long without double precision. */
+template <typename A> struct Numbers {
+  A gain[4], offset[4], threshold[4], edge[5], amount, sum;
+};
+
+template <typename A>
+__device__ inline Numbers<A> &
+numbers ()
+{
+  __shared__ Numbers<A> all;
+
+  return all;
+}
+
+template <typename A>
+__device__ inline void
+convert_numbers (const ConvolveStage &s)
+{
+  constexpr int n = sizeof (Numbers<A>) / sizeof (A);
+
+  static_assert (offsetof (ConvolveStage, sum) == offsetof (ConvolveStage, gain) + (n - 1) * sizeof (double),
+                 "in order");
+  if (threadIdx.x < n)
+    reinterpret_cast<A *> (&numbers<A> ())[threadIdx.x] = number<A> ((&s.gain[0])[threadIdx.x]);
+  __syncthreads ();
+}
+
 /* A float picture: K values a pixel. */
 template <typename A>
 __device__ inline A
@@ -150,13 +177,13 @@ add_pixel (const ConvolveStage &s, int values, int x, int y, bool multiply, A fa
   A alpha = A::of (1.f);
 
   if (s.weighted)
-    alpha = inside ? value_at<A> (s.in, s, values, column, row, values - 1) : number<A> (s.edge[values - 1]);
+    alpha = inside ? value_at<A> (s.in, s, values, column, row, values - 1) : numbers<A> ().edge[values - 1];
 #pragma unroll
   for (int c = 0; c < MAX_VALUES; c++) {
     if (c >= values)
       break;
 
-    A v = inside ? value_at<A> (s.in, s, values, column, row, c) : number<A> (s.edge[c]) * factor;
+    A v = inside ? value_at<A> (s.in, s, values, column, row, c) : numbers<A> ().edge[c] * factor;
 
     if (multiplied (s, c) && (multiply || !inside))
       v = v * alpha;
@@ -213,14 +240,14 @@ diffuse_stage (const ConvolveStage &s, int x, int y)
   int width = s.picture.width, height = s.picture.height;
 
   for (int c = 0; c < s.picture.n_components; c++) {
-    A edge = number<A> (s.edge[c]), inverse = number<A> (s.threshold[c]);
+    A edge = numbers<A> ().edge[c], inverse = numbers<A> ().threshold[c];
     A v = value_at<A> (s.in, s, s.picture.n_components, x, y, c);
     A across = flow (around (s.in, s, width, height, x - 1, y, c, edge) - v, inverse) +
                flow (around (s.in, s, width, height, x + 1, y, c, edge) - v, inverse);
     A down = flow (around (s.in, s, width, height, x, y - 1, c, edge) - v, inverse) +
              flow (around (s.in, s, width, height, x, y + 1, c, edge) - v, inverse);
 
-    put (s.out, s, s.picture.n_components, x, y, c, multiply_add (number<A> (s.amount), across + down, v));
+    put (s.out, s, s.picture.n_components, x, y, c, multiply_add (numbers<A> ().amount, across + down, v));
   }
 }
 
@@ -232,7 +259,7 @@ reduce_stage (const ConvolveStage &s, int x, int y)
   const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
 
   for (int c = 0; c < s.picture.n_components; c++) {
-    A edge = number<A> (s.edge[c]), sum = A::of (0.f);
+    A edge = numbers<A> ().edge[c], sum = A::of (0.f);
 
 #pragma unroll
     for (int j = 0; j < 5; j++) {
@@ -277,15 +304,15 @@ correct_stage (const ConvolveStage &s, int x, int y)
 
   for (int c = 0; c < s.picture.n_components; c++) {
     A d = value_at<A> (s.in, s, s.picture.n_components, x, y, c) -
-          expanded (s.before, s, x, y, c, number<A> (s.edge[c]));
-    A limit = number<A> (s.threshold[c]), soft = zero;
+          expanded (s.before, s, x, y, c, numbers<A> ().edge[c]);
+    A limit = numbers<A> ().threshold[c], soft = zero;
     A over = d - limit, under = d + limit;
 
     if (over.top () > 0.f)
       soft = over;
     else if (under.top () < 0.f)
       soft = under;
-    soft = number<A> (s.amount) * soft;
+    soft = numbers<A> ().amount * soft;
     if (s.second)
       soft = soft + expanded (s.second, s, x, y, c, zero);
     put (s.out, s, s.picture.n_components, x, y, c, soft);
@@ -312,7 +339,7 @@ columns_stage (const ConvolveStage &s, int x, int y)
 {
   const float *w = reinterpret_cast<const float *> (s.weights);
   int values = values_of (s);
-  A acc[MAX_VALUES], sum = number<A> (s.sum);
+  A acc[MAX_VALUES], sum = numbers<A> ().sum;
 
   clear (acc);
   for (int j = 0; j < s.ny; j++)
@@ -359,10 +386,10 @@ combined (const ConvolveStage &s, int values, int x, int y, int c, A divisor, bo
   A t = value_at<A> (s.in, s, values, x, y, c);
 
   if (s.combine == CONVOLVE_DO_UNSHARP) {
-    A before = value_at<A> (s.before, s, values, x, y, c), d = before - t, limit = number<A> (s.threshold[c]);
+    A before = value_at<A> (s.before, s, values, x, y, c), d = before - t, limit = numbers<A> ().threshold[c];
     A over = (d.top () < 0.f ? A::of (0.f) - d : d) - limit;
 
-    return over.top () > 0.f ? multiply_add (number<A> (s.amount), d, before) : before;
+    return over.top () > 0.f ? multiply_add (numbers<A> ().amount, d, before) : before;
   }
   if (s.combine == CONVOLVE_DO_DETAIL)
     return value_at<A> (s.before, s, values, x, y, c) + t;
@@ -374,7 +401,7 @@ combined (const ConvolveStage &s, int values, int x, int y, int c, A divisor, bo
   if (multiplied (s, c)) {
     keep = !(divisor.top () > 0.f);
     if (!keep)
-      t = divide (number<A> (s.sum) * t, divisor);
+      t = divide (numbers<A> ().sum * t, divisor);
   }
   return t;
 }
@@ -399,7 +426,7 @@ finish_stage (const ConvolveStage &s, int x, int y)
     A r = A::of (k.fill);
 
     if (k.action == CONVOLVE_DO_FILTER)
-      r = multiply_add (number<A> (s.gain[c]), combined (s, values, x, y, c, divisor, keep), number<A> (s.offset[c]));
+      r = multiply_add (numbers<A> ().gain[c], combined (s, values, x, y, c, divisor, keep), numbers<A> ().offset[c]);
     if (keep)
       r = value_at<A> (s.before, s, values, x, y, c);
     q[c] = k.action == CONVOLVE_DO_COPY   ? round_clamped (r, 0.f, (float)((1u << k.depth) - 1))
@@ -436,6 +463,7 @@ template <int ROUTE, typename A>
 __device__ inline void
 run (const ConvolveStage &s)
 {
+  convert_numbers<A> (s);
   each_pixel (s.picture.width, s.picture.row_begin, s.picture.row_end, [&] (int x, int y) {
     if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_LOAD) {
       BY_COMPONENTS (load_stage)

@@ -108,6 +108,10 @@
   X (steps_n5, steps, STAGE_STEPS, FLOAT, 1, 5) \
   X (steps_diffuse, steps, STAGE_DIFFUSE_STEPS, FLOAT, 1, 3)
 
+#define CONVOLVE_VARIANTS_LINES(X) \
+  X (lines_rows, lines, STAGE_LONG_ROWS, FLOAT, 1, 0) \
+  X (lines_columns, lines, STAGE_LONG_COLUMNS, FLOAT, 1, 0)
+
 #define CONVOLVE_VARIANTS(X) \
   CONVOLVE_VARIANTS_STENCIL (X) \
   CONVOLVE_VARIANTS_SEPARABLE (X) \
@@ -117,11 +121,12 @@
   CONVOLVE_VARIANTS_WORDS (X) \
   CONVOLVE_VARIANTS_DIRECT (X) \
   CONVOLVE_VARIANTS_STAGE (X) \
-  CONVOLVE_VARIANTS_STEPS (X)
+  CONVOLVE_VARIANTS_STEPS (X) \
+  CONVOLVE_VARIANTS_LINES (X)
 
 /* The sources, each a fatbin of its own. */
 #define CONVOLVE_SOURCES(X) \
-  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (direct) X (stage) X (steps)
+  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (direct) X (stage) X (steps) X (lines)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -141,6 +146,8 @@ enum {
   CONVOLVE_ROUTE_STAGE_CORRECT,
   CONVOLVE_ROUTE_STAGE_STEPS,
   CONVOLVE_ROUTE_STAGE_DIFFUSE_STEPS,
+  CONVOLVE_ROUTE_STAGE_LONG_ROWS,
+  CONVOLVE_ROUTE_STAGE_LONG_COLUMNS,
 };
 
 enum {

@@ -19,7 +19,7 @@ static struct
   gchar *families_are;
   gint64 only;
   gint repeat, max_failures;
-  gboolean verbose, regions, time;
+  gboolean verbose, regions, time, whole;
 } options = {.only = -1,.repeat = 1,.max_failures = 5 };
 
 /* *INDENT-OFF* */
@@ -27,13 +27,13 @@ static const GOptionEntry entries[] = {
   {"backend", 0, 0, G_OPTION_ARG_STRING, &options.backend,
       "cpu (default) or cuda", "NAME"},
   {"family", 0, 0, G_OPTION_ARG_STRING, &options.family,
-      "formats of that family only", "NAME"},
+      "formats of these families only", "NAMES"},
   {"format", 0, 0, G_OPTION_ARG_STRING, &options.format,
-      "that format only", "NAME"},
+      "these formats only", "NAMES"},
   {"filter", 0, 0, G_OPTION_ARG_STRING, &options.filter,
-      "that filter only", "NAME"},
+      "these filters only", "NAMES"},
   {"border", 0, 0, G_OPTION_ARG_STRING, &options.border,
-      "that border only", "NAME"},
+      "these borders only", "NAMES"},
   {"size", 0, 0, G_OPTION_ARG_STRING, &options.size,
       "pictures of that size", "WxH"},
   {"seed", 0, 0, G_OPTION_ARG_STRING, &options.seed,
@@ -50,6 +50,8 @@ static const GOptionEntry entries[] = {
       "regions in every case, not in some", NULL},
   {"time", 0, 0, G_OPTION_ARG_NONE, &options.time,
       "across frames in every case, not in some", NULL},
+  {"whole", 0, 0, G_OPTION_ARG_NONE, &options.whole,
+      "frames in one piece only", NULL},
   {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
       "print each case", NULL},
   {NULL}
@@ -273,6 +275,8 @@ draw_case (Case * c, Random * random, const ConvolveFormat * format,
   draw_settings (random, width, height, &c->settings);
   c->fields = random_one_in (random, 5);
   c->device = random_below (random, N_DEVICES);
+  if (options.whole)
+    c->device = 0;
   c->fill = random_below (random, N_FILLS);
   c->spoil = random_one_in (random, 3);
   c->alpha = draw_alpha (random, &c->info, options.size == NULL, &c->settings);
@@ -285,10 +289,16 @@ draw_case (Case * c, Random * random, const ConvolveFormat * format,
       MAX_REGIONS);
 }
 
+/* option: NULL, or names with commas between. */
 static gboolean
 is_wanted (const gchar * option, const gchar * name)
 {
-  return option == NULL || g_str_equal (option, name);
+  g_auto (GStrv) names = NULL;
+
+  if (option == NULL)
+    return TRUE;
+  names = g_strsplit (option, ",", -1);
+  return g_strv_contains ((const gchar * const *) names, name);
 }
 
 static gboolean

@@ -485,13 +485,29 @@ run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
   }
 }
 
+static guint
+stage_shared_bytes (const SimKernel * kernel, const ConvolveStage * s)
+{
+  switch (kernel->route) {
+    case CONVOLVE_ROUTE_STAGE_STEPS:
+    case CONVOLVE_ROUTE_STAGE_DIFFUSE_STEPS:
+      return CONVOLVE_STEPS_SHARED_BYTES;
+    case CONVOLVE_ROUTE_STAGE_LONG_ROWS:
+      return convolve_lines_shared_bytes (s->nx, TRUE);
+    case CONVOLVE_ROUTE_STAGE_LONG_COLUMNS:
+      return convolve_lines_shared_bytes (s->ny, FALSE);
+    default:
+      return 0;
+  }
+}
+
 void
 sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid,
     guint shared_bytes)
 {
   runs[kernel - kernels]++;
-  if (kernel->route >= CONVOLVE_ROUTE_STAGE_STEPS
-      && shared_bytes < CONVOLVE_STEPS_SHARED_BYTES)
+  if (is_stage (kernel)
+      && shared_bytes < stage_shared_bytes (kernel, parameters))
     sim_misuse ("%s: %u bytes of shared memory are too few", kernel->name,
         shared_bytes);
   if (is_stage (kernel))

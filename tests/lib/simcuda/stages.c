@@ -495,6 +495,17 @@ check_stage (const SimKernel * kernel, const ConvolveStage * s)
 void
 sim_run_stage (const SimKernel * kernel, const ConvolveStage * s)
 {
+  ConvolveStage same = *s;
+  SimKernel other = *kernel;
+
+  /* These compute the same in another way. */
+  if (s->op >= CONVOLVE_STAGE_LONG_ROWS) {
+    same.op = s->op == CONVOLVE_STAGE_LONG_ROWS ? CONVOLVE_STAGE_ROWS :
+        CONVOLVE_STAGE_COLUMNS;
+    other.route += same.op - s->op;
+    kernel = &other;
+    s = &same;
+  }
   if (!check_stage (kernel, s))
     return;
   if (s->op >= CONVOLVE_STAGE_STEPS) {

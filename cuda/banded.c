@@ -19,10 +19,16 @@
 #define HALF_EPSILON (1. / 2048)
 /* Steps of work that starting a task costs, beside those that fill H. */
 #define TASK_START_ROWS 2
-/* Tasks at the edges take longer, so that among equals short tasks are better:
- * rows that a row of a task costs beside itself. */
-#define TASK_WEIGHT 0.4
+/* Among equals short tasks are better: blocks that walk down a picture together
+ * read from fewer places. Rows that a row of a task costs beside itself. */
+#define TASK_WEIGHT 0.3
+#define WORDS_TASK_WEIGHT 0.2
 #define MAX_TASK_ROWS 4096
+/* Words: rows of weights whose magnitudes sum to more could leave the range of
+ * half floats. */
+#define WORDS_MOST_SUM 16
+/* What a product rounds of a sum. */
+#define FLOAT_EPSILON (1. / (1 << 23))
 
 /* ---- half floats ---- */
 
@@ -42,7 +48,7 @@ half_round (gdouble value)
 
 typedef struct
 {
-  const gdouble *weights;
+  gdouble weight;
   guint index;
 } Place;
 
@@ -50,107 +56,190 @@ static gint
 compare_magnitudes (gconstpointer a, gconstpointer b)
 {
   const Place *x = a, *y = b;
-  gdouble p = fabs (x->weights[x->index]), q = fabs (y->weights[y->index]);
+  gdouble p = fabs (x->weight), q = fabs (y->weight);
 
   return p > q ? -1 : p < q ? 1 : (gint) x->index - (gint) y->index;
 }
 
-/* Weights as half floats whose sum is that of the exact ones: what rounding the
- * larger ones leaves goes to the smaller ones, which are finer. */
-void
-cuda_banded_quantise (const ConvolveMatrix * matrix, gfloat * to)
+/* Weights, scale times as large, as half floats whose sum is that of the exact
+ * ones: what rounding the larger ones leaves goes to the smaller ones, which
+ * are finer. to gets the half floats' values over scale. */
+static void
+quantise (const gdouble * weights, guint n, gdouble scale, gfloat * to)
 {
-  guint n = matrix->width * matrix->height;
   g_autofree Place *order = g_new (Place, n);
   gdouble left = 0;
 
   for (guint i = 0; i < n; i++) {
-    order[i].weights = matrix->weights;
+    order[i].weight = scale * weights[i];
     order[i].index = i;
+    left += order[i].weight - half_round (order[i].weight);
   }
   qsort (order, n, sizeof (*order), compare_magnitudes);
-  for (guint i = 0; i < n; i++)
-    left += matrix->weights[i] - half_round (matrix->weights[i]);
   for (guint i = 0; i < n; i++) {
-    gdouble near = half_round (matrix->weights[order[i].index]);
+    gdouble near = half_round (order[i].weight);
     gdouble moved = near == 0 ? 0 : half_round (near + left);
 
-    to[order[i].index] = moved;
+    to[order[i].index] = moved / scale;
     left -= moved - near;
   }
 }
 
-/* What the banded kernels find behind a term's weights. */
+/* The same where a weight is the sum of two. */
 static void
-append_sum (GArray * weights, guint first, guint n)
+quantise_twice (const gdouble * weights, guint n, gfloat * to, gfloat * rest)
 {
-  gdouble sum = 0;
-  gfloat rounded;
+  g_autofree gdouble *left = g_new (gdouble, n);
 
+  quantise (weights, n, CONVOLVE_WORDS_SCALE, to);
   for (guint i = 0; i < n; i++)
-    sum += g_array_index (weights, gfloat, first + i);
-  rounded = sum;
-  g_array_append_val (weights, rounded);
+    left[i] = weights[i] - to[i];
+  quantise (left, n, CONVOLVE_WORDS_SCALE, rest);
 }
 
-void
-cuda_banded_append_sums (GArray * weights, const ConvolveLaunchTerm * term,
-    gboolean separable)
+static gfloat
+sum_floats (const gfloat * values, guint n)
 {
-  if (!separable) {
-    append_sum (weights, term->first, (guint) term->nx * term->ny);
-    return;
+  gdouble sum = 0;
+
+  for (guint i = 0; i < n; i++)
+    sum += values[i];
+  return sum;
+}
+
+typedef struct
+{
+  const gdouble *weights;
+  guint n;
+} Weights;
+
+/* NULL: that of a copy. */
+static Weights
+weights_of (const ConvolveMatrix * matrix)
+{
+  static const gdouble one[] = { 1 };
+  Weights copy = { one, 1 };
+
+  return matrix == NULL ? copy : (Weights) {
+  matrix->weights, matrix->width * matrix->height};
+}
+
+/* Appends what the kernels find of a term (NULL: a copy's) in memory; see
+ * banded.h. */
+void
+cuda_banded_append_term (GArray * weights, const ConvolveTerm * term,
+    gboolean separable, gboolean words)
+{
+  Weights part[2] = {
+    weights_of (term == NULL ? NULL : separable ? term->x : term->matrix),
+    weights_of (term == NULL ? NULL : term->y),
+  };
+  guint n_parts = separable ? 2 : 1, n = 0;
+  guint total = part[0].n + (separable ? part[1].n : 0);
+  guint first = weights->len, sums = first + total, rests = sums + n_parts;
+  gfloat product = 1, *to;
+
+  g_array_set_size (weights, rests + (words ? total : 0));
+  to = &g_array_index (weights, gfloat, 0);
+  for (guint i = 0; i < n_parts; n += part[i++].n) {
+    if (words)
+      quantise_twice (part[i].weights, part[i].n, to + first + n,
+          to + rests + n);
+    else
+      quantise (part[i].weights, part[i].n, 1, to + first + n);
+    to[sums + i] = sum_floats (to + first + n, part[i].n);
+    if (words)
+      product *= to[sums + i] + sum_floats (to + rests + n, part[i].n);
   }
-  append_sum (weights, term->first, term->nx);
-  append_sum (weights, term->first + term->nx, term->ny);
+  if (words)
+    to[sums + 1] = product;
 }
 
 /* ---- which passes ---- */
 
-/* Sum of magnitudes, and of what quantising changes in it. */
-static void
-weigh_error (const ConvolveMatrix * matrix, gdouble * sum, gdouble * error)
+/* A row of weights as half floats: sums of magnitudes, of the weights, of what
+ * stands beside them (words), of what neither holds. */
+typedef struct
+{
+  gdouble sum, rest, error;
+} Weighed;
+
+static Weighed
+weigh (const ConvolveMatrix * matrix, gboolean words)
 {
   guint n = matrix->width * matrix->height;
-  g_autofree gfloat *half = g_new (gfloat, n);
+  g_autofree gfloat *half = g_new (gfloat, n), *rest = g_new0 (gfloat, n);
+  Weighed w = { 0 };
 
-  cuda_banded_quantise (matrix, half);
-  *sum = *error = 0;
+  if (words)
+    quantise_twice (matrix->weights, n, half, rest);
+  else
+    quantise (matrix->weights, n, 1, half);
   for (guint i = 0; i < n; i++) {
-    *sum += fabs (half[i]);
-    *error += fabs (half[i] - matrix->weights[i]);
+    w.sum += fabs (half[i]);
+    w.rest += fabs (rest[i]);
+    w.error += fabs (half[i] + (gdouble) rest[i] - matrix->weights[i]);
   }
+  return w;
 }
 
 /* A bound of what the term's value is off, in steps of the samples. */
 static gdouble
 term_error (const ConvolveTerm * term)
 {
-  gdouble x, y, error_x, error_y;
+  Weighed x, y;
 
-  if (term->matrix != NULL) {
-    weigh_error (term->matrix, &x, &error_x);
-    return CENTRE * error_x;
-  }
-  weigh_error (term->x, &x, &error_x);
-  weigh_error (term->y, &y, &error_y);
-  return CENTRE * (error_x * y + x * error_y + HALF_EPSILON * x * y);
+  if (term->matrix != NULL)
+    return CENTRE * weigh (term->matrix, FALSE).error;
+  x = weigh (term->x, FALSE);
+  y = weigh (term->y, FALSE);
+  return CENTRE * (x.error * y.sum + x.sum * y.error
+      + HALF_EPSILON * x.sum * y.sum);
+}
+
+/* The same where samples are words, by what words.cu leaves out: low bytes
+ * times the rests along x, rests of a row's sums times those along y; and
+ * by what its floats round. */
+static gdouble
+words_error (const ConvolveTerm * term, const ConvolveComponent * component)
+{
+  Weighed x = weigh (term->x, TRUE), y = weigh (term->y, TRUE);
+  gdouble centre = ldexp (1, component->depth + component->shift - 1);
+  gdouble products = 3. * (CONVOLVE_BANDED_DEPTH (term->x->width)
+      + CONVOLVE_BANDED_DEPTH (term->y->height));
+  gdouble error = 255 * x.rest * y.sum
+      + centre * (x.error * y.sum + x.sum * y.error
+      + HALF_EPSILON * x.sum * y.rest
+      + HALF_EPSILON * HALF_EPSILON * x.sum * y.sum
+      + products * FLOAT_EPSILON * x.sum * y.sum);
+
+  /* Sums along x are held as half floats, and so are weights. */
+  if (x.sum > WORDS_MOST_SUM || y.sum > WORDS_MOST_SUM)
+    return G_MAXDOUBLE;
+  return ldexp (error, -(gint) component->shift);
 }
 
 static gboolean
-reaches (const ConvolveTerm * term)
+reaches (const ConvolveTerm * term, gboolean words)
 {
   const ConvolveMatrix *x = term->matrix != NULL ? term->matrix : term->x;
   const ConvolveMatrix *y = term->matrix != NULL ? term->matrix : term->y;
   guint most = (term->matrix != NULL ? CONVOLVE_BANDED_MAX_MATRIX :
-      CONVOLVE_BANDED_MAX_TAPS) / 2;
+      words ? CONVOLVE_WORDS_MAX_TAPS : CONVOLVE_BANDED_MAX_TAPS) / 2;
 
   return x->anchor_x <= most && y->anchor_y <= most
       && x->width <= most + x->anchor_x + 1
       && y->height <= most + y->anchor_y + 1;
 }
 
-/* TRUE if nothing but rounding comes after the pass's sums. */
+static gboolean
+has_words (const ConvolvePass * pass)
+{
+  return pass->layout.type != CONVOLVE_SAMPLE_U8;
+}
+
+/* TRUE if nothing but rounding comes after the pass's sums; with words gain,
+ * offset and limits too. */
 gboolean
 cuda_banded_is_plain (const ConvolvePass * pass)
 {
@@ -160,11 +249,27 @@ cuda_banded_is_plain (const ConvolvePass * pass)
   for (guint c = 0; c < pass->layout.n_components; c++) {
     const ConvolvePassComponent *k = &pass->component[c];
 
-    if (k->action != CONVOLVE_ACTION_FILTER || k->gain != 1 || k->offset != 0
-        || k->lo > 0 || k->hi < 255)
+    if (k->action != CONVOLVE_ACTION_FILTER)
+      return FALSE;
+    if (!has_words (pass) && (k->gain != 1 || k->offset != 0 || k->lo > 0
+            || k->hi < 255))
       return FALSE;
   }
   return TRUE;
+}
+
+/* What words.cu takes. */
+static gboolean
+words_fit (const ConvolvePass * pass)
+{
+  const ConvolveLayout *layout = &pass->layout;
+  const ConvolveComponent *first = &layout->component[0];
+
+  /* No format has three words side by side, or several of which the highest
+   * bits are unused. */
+  return pass->operation->term[0].matrix == NULL && layout->n_components != 3
+      && (layout->n_components == 1 || first->depth + first->shift == 16)
+      && cuda_banded_is_plain (pass);
 }
 
 gboolean
@@ -177,10 +282,13 @@ cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass)
       || operation->n_terms != 1
       || operation->combine == CONVOLVE_COMBINE_MAGNITUDE)
     return FALSE;
+  if (has_words (pass) && !words_fit (pass))
+    return FALSE;
   for (guint t = 0; t < operation->n_terms; t++) {
-    if (!reaches (&operation->term[t]))
+    if (!reaches (&operation->term[t], has_words (pass)))
       return FALSE;
-    error += term_error (&operation->term[t]);
+    error += has_words (pass) ? words_error (&operation->term[t],
+        &pass->layout.component[0]) : term_error (&operation->term[t]);
   }
   for (guint c = 0; c < pass->layout.n_components; c++) {
     const ConvolvePassComponent *k = &pass->component[c];
@@ -212,15 +320,23 @@ is_plain (const CudaVariant * variant)
 }
 
 static guint
+sample_bytes (const CudaVariant * variant)
+{
+  return variant->samples == CONVOLVE_SAMPLES_U16 ? 2 : 1;
+}
+
+static guint
 variant_warps (const CudaVariant * variant)
 {
-  return CONVOLVE_BANDED_WARPS (is_plain (variant), variant->taps);
+  return variant->samples == CONVOLVE_SAMPLES_U16 ?
+      CONVOLVE_WORDS_WARPS (variant->taps) :
+      CONVOLVE_BANDED_WARPS (is_plain (variant), variant->taps);
 }
 
 guint
 cuda_banded_threads (const CudaVariant * variant)
 {
-  return CONVOLVE_BANDED_THREADS (is_plain (variant), variant->taps);
+  return CONVOLVE_BANDED_THREADS (variant_warps (variant));
 }
 
 static guint
@@ -239,11 +355,12 @@ cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant,
 {
   guint most = device->shared_bytes[variant->id], pitch = 0;
   guint ny = highest_matrix (launch), table =
-      convolve_banded_table_bytes (is_direct (variant), variant->taps, ny);
+      convolve_banded_table_bytes (is_direct (variant), sample_bytes (variant),
+      variant->taps, ny);
 
   for (guint i = 0; i < launch->n_pictures; i++)
     pitch = MAX (pitch, convolve_banded_pitch (launch->picture[i].n_components,
-            variant->taps, variant_warps (variant)));
+            sample_bytes (variant), variant->taps, variant_warps (variant)));
   launch->stage_bytes = CONVOLVE_BANDED_ROWS * pitch;
   launch->stages = most <= table ? 0 : MIN ((most - table)
       / (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES),
@@ -257,8 +374,8 @@ cuda_banded_shared_bytes (const CudaVariant * variant,
     const ConvolveLaunch * launch)
 {
   return launch->stages * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
-      + convolve_banded_table_bytes (is_direct (variant), variant->taps,
-      highest_matrix (launch));
+      + convolve_banded_table_bytes (is_direct (variant),
+      sample_bytes (variant), variant->taps, highest_matrix (launch));
 }
 
 static guint
@@ -298,7 +415,8 @@ choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
       variant->taps / 2 * 2;
   guint fill = divide_up (reach, CONVOLVE_BANDED_ROWS) * CONVOLVE_BANDED_ROWS;
   guint best = CONVOLVE_BANDED_ROWS, highest = 0;
-  gdouble least = G_MAXDOUBLE;
+  gdouble least = G_MAXDOUBLE, weight = sample_bytes (variant) == 1 ?
+      TASK_WEIGHT : WORDS_TASK_WEIGHT;
 
   for (guint i = 0; i < launch->n_pictures; i++)
     highest = MAX (highest, (guint) (launch->picture[i].row_end
@@ -308,7 +426,7 @@ choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
     guint64 tasks = count_tasks (variant, launch, rows);
     guint64 rounds = divide_up (tasks, device->n_multiprocessors);
     gdouble cost = (gdouble) rounds * (rows + fill + TASK_START_ROWS)
-        + rows * TASK_WEIGHT;
+        + rows * weight;
 
     if (cost < least) {
       least = cost;

@@ -187,16 +187,8 @@ pad_term (float *to, const ConvolveTerm * term, guint taps, gboolean separable)
 }
 
 static void
-append_matrix (GArray * weights, const ConvolveMatrix * matrix, gboolean banded)
+append_matrix (GArray * weights, const ConvolveMatrix * matrix)
 {
-  guint n = matrix->width * matrix->height;
-
-  if (banded) {
-    g_array_set_size (weights, weights->len + n);
-    cuda_banded_quantise (matrix,
-        &g_array_index (weights, gfloat, weights->len - n));
-    return;
-  }
   for (gsize i = 0; i < (gsize) matrix->width * matrix->height; i++) {
     float w = matrix->weights[i];
 
@@ -215,31 +207,32 @@ append_identity (GArray * weights, guint n)
 }
 
 /* The set of weights of operation (NULL: identity) in a launch of any taps;
- * banded: as half floats. */
+ * banded: the variant, if it is one of banded.c's. */
 static void
 set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
-    gboolean separable, gboolean banded, guint n_terms, GArray * weights)
+    gboolean separable, const CudaVariant * banded, guint n_terms,
+    GArray * weights)
 {
   set->n_terms = n_terms;
   for (guint t = 0; t < n_terms; t++) {
+    const ConvolveTerm *term = operation == NULL ? NULL : &operation->term[t];
+
     set->term[t].first = weights->len;
-    if (operation == NULL) {
-      set->term[t].nx = set->term[t].ny = 1;
-      set->term[t].ax = set->term[t].ay = 0;
+    set->term[t].nx = set->term[t].ny = 1;
+    set->term[t].ax = set->term[t].ay = 0;
+    if (term != NULL)
+      term_size (term, &set->term[t]);
+    if (banded != NULL) {
+      cuda_banded_append_term (weights, term, separable,
+          banded->samples == CONVOLVE_SAMPLES_U16);
+    } else if (term == NULL) {
       append_identity (weights, separable ? 2 : 1);
-      if (banded)
-        cuda_banded_append_sums (weights, &set->term[t], separable);
-      continue;
-    }
-    term_size (&operation->term[t], &set->term[t]);
-    if (separable) {
-      append_matrix (weights, operation->term[t].x, banded);
-      append_matrix (weights, operation->term[t].y, banded);
+    } else if (separable) {
+      append_matrix (weights, term->x);
+      append_matrix (weights, term->y);
     } else {
-      append_matrix (weights, operation->term[t].matrix, banded);
+      append_matrix (weights, term->matrix);
     }
-    if (banded)
-      cuda_banded_append_sums (weights, &set->term[t], separable);
   }
 }
 
@@ -357,7 +350,7 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
     need.route = CONVOLVE_ROUTE_STENCIL;
   else if (!fits_shared_memory (device, pass, find_variant (&any, G_MAXUINT16)))
     need.route = CONVOLVE_ROUTE_STAGE_LOAD;
-  if (force != CUDA_FORCE_FLOAT && need.samples == CONVOLVE_SAMPLES_U8
+  if (force != CUDA_FORCE_FLOAT && need.samples != CONVOLVE_SAMPLES_ANY
       && (need.route == CONVOLVE_ROUTE_SEPARABLE
           || need.route == CONVOLVE_ROUTE_MATRIX)) {
     need.banded = cuda_banded_takes (device, pass);
@@ -478,14 +471,15 @@ group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
   ConvolveLaunch *launch = &group->wide.launch;
 
   need.route = !launch->separable ? CONVOLVE_ROUTE_DIRECT :
-      need.plain ? CONVOLVE_ROUTE_PLAIN : CONVOLVE_ROUTE_BANDED;
+      need.plain || need.samples == CONVOLVE_SAMPLES_U16 ?
+      CONVOLVE_ROUTE_PLAIN : CONVOLVE_ROUTE_BANDED;
   variant = find_variant (&need, taps);
   if (!cuda_banded_stages (device, variant, launch))
     return FALSE;
   group->wide.variant = variant;
   for (guint i = 0; i < sets->n_operations; i++)
-    set_init_any (&launch->set[i], sets->operation[i], launch->separable, TRUE,
-        MAX (need.n_terms, 1), weights);
+    set_init_any (&launch->set[i], sets->operation[i], launch->separable,
+        variant, MAX (need.n_terms, 1), weights);
   return TRUE;
 }
 
@@ -504,7 +498,7 @@ group_finish (CudaProgram * program, CudaGroup * group, Sets * sets,
   launch_init (&group->any, group, first, find_variant (&any, G_MAXUINT16));
   for (guint i = 0; i < sets->n_operations; i++) {
     set_init_any (&launch->set[i], sets->operation[i], launch->separable,
-        FALSE, n_terms, weights);
+        NULL, n_terms, weights);
     taps = MAX (taps, set_taps (sets->operation[i]));
   }
   launch->weights = TRUE;       /* the address comes when all are together */

@@ -200,10 +200,8 @@ gboolean cuda_regions_run (CudaProgram * program, const ConvolveRegions * region
 /* banded.c: passes that half floats can carry, and launches of the routes BANDED, PLAIN and DIRECT */
 gboolean cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass);
 gboolean cuda_banded_is_plain (const ConvolvePass * pass);
-/* to: as many as the matrix has. */
-void cuda_banded_quantise (const ConvolveMatrix * matrix, gfloat * to);
-/* Behind the term's weights. */
-void cuda_banded_append_sums (GArray * weights, const ConvolveLaunchTerm * term, gboolean separable);
+/* What the kernels find of a term (NULL: a copy's) in memory. */
+void cuda_banded_append_term (GArray * weights, const ConvolveTerm * term, gboolean separable, gboolean words);
 /* Chooses the stages of shared memory; FALSE if the device has too little. */
 gboolean cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
 guint cuda_banded_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);

@@ -16,22 +16,9 @@
  * fragment is pixel 4 (k % 8 / 2) + 2 (k / 8) + k % 2. See docs/kernels.md. */
 #pragma once
 
-#include "feed.cuh"
+#include "strip.cuh"
 
 #if CONVOLVE_HAS_TENSOR
-
-/* What a warp owns: tiles of 16 pixels side by side, N components each. R: half of the most taps. */
-template <int N, int R> struct Tile {
-  static constexpr int tiles = CONVOLVE_BANDED_PIXELS (N) / 16;
-  static constexpr int units = tiles * N;              /* tiles of one component */
-  static constexpr int depth = (16 + 2 * R + 15) / 16; /* fragments of 16 that a sum runs over */
-  static constexpr bool odd = (16 + 2 * R) % 16 == 8;  /* ... one of which is half empty */
-  static constexpr bool thin = odd && N == 4;          /* along x: then it is loaded and multiplied as one of 8 */
-  static constexpr int blocks = 2 + R / 4;             /* rows of H that are kept, in blocks of 8 */
-  static constexpr int fill = (2 * R + 15) / 16;       /* steps before the first result */
-  /* Steps after which H's blocks are where they were; an odd number of blocks moves on instead. */
-  static constexpr int phases = odd ? 1 : depth;
-};
 
 /* Tx and Ty, and what their products start from, as fragments: Tx has depth of them, then Ty, then come the two
  * starts. They lie in shared memory; the smaller ones are kept in registers. (Made there at once, the compiler would
@@ -75,43 +62,6 @@ template <int N, int R> struct Weights {
     return q;
   }
 };
-
-/* Half floats of taps i and i + 1. */
-__device__ inline uint32_t
-tap_pair (const float *w, int n, int i)
-{
-  return half_pair (i >= 0 && i < n ? __ldg (w + i) : 0.f, i + 1 >= 0 && i + 1 < n ? __ldg (w + i + 1) : 0.f);
-}
-
-/* The lane's words of fragment f: of Tx for f < depth, then of Ty. */
-template <int N, int R>
-__device__ inline void
-make_fragment (const float *w, const ConvolveLaunchTerm &term, int lane, int f, uint32_t (&a)[4])
-{
-  using T = Tile<N, R>;
-  int g = lane / 4, t = lane % 4;
-
-  if (f < T::depth) {
-    bool thin = T::thin && f == T::depth - 1;
-    /* Row g is pixel m, row g + 8 is pixel m + 2. */
-    int m = 4 * (g / 2) + g % 2, i = 16 * f + (thin ? 2 : 4) * t - R + term.ax - m;
-
-    a[0] = tap_pair (w, term.nx, i);
-    a[1] = tap_pair (w, term.nx, i - 2);
-    a[2] = thin ? 0 : tap_pair (w, term.nx, i + 2);
-    a[3] = thin ? 0 : a[0];
-  } else {
-    /* Rows in their order; of an odd number of blocks the first is a fragment of its own. */
-    bool thin = T::odd && f == T::depth;
-    int j = 16 * (f - T::depth) - (T::odd && !thin ? 8 : 0) + 2 * t - R + term.ay - g;
-
-    w += term.nx;
-    a[0] = tap_pair (w, term.ny, j);
-    a[1] = tap_pair (w, term.ny, j - 8);
-    a[2] = thin ? 0 : tap_pair (w, term.ny, j + 8);
-    a[3] = thin ? 0 : a[0];
-  }
-}
 
 /* By all working warps. table: where the fragments are to lie. */
 template <int N, int R, int WARPS>
@@ -336,26 +286,6 @@ finish_word (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, int k, uin
   return byte_quad (v[0], v[1], v[2], v[3]);
 }
 
-/* WORDS neighbouring words to a row of which left bytes remain; wide: the row is aligned for that. */
-template <int WORDS>
-__device__ inline void
-store_words (uint8_t *to, int left, bool wide, const uint32_t (&w)[WORDS])
-{
-  if (WORDS == 4 && wide && left >= 16) {
-    *reinterpret_cast<uint4 *> (to) = make_uint4 (w[0], w[1], w[WORDS - 2], w[WORDS - 1]);
-    return;
-  }
-#pragma unroll
-  for (int k = 0; k < WORDS; k++) {
-    if (left >= 4 * k + 4)
-      reinterpret_cast<uint32_t *> (to)[k] = w[k];
-    else
-#pragma unroll 1
-      for (int i = 4 * k; i < left; i++)
-        to[i] = w[k] >> 8 * (i % 4);
-  }
-}
-
 /* Among the four lanes of a row: lanes that differ in bit swap a for b. */
 __device__ inline void
 swap_words (uint32_t &a, uint32_t &b, bool upper, int bit)
@@ -421,8 +351,10 @@ template <int N, int R> struct Output {
       }
     }
   }
-  __device__ __forceinline__ void store (const ConvolveLaunchPicture &p, int x, int y, int y1, int lane, bool wide)
+  __device__ __forceinline__ void store (const ConvolveLaunchPicture &p, int x, int y, int y1, int lane)
   {
+    bool wide = (((uint32_t)p.dst | (uint32_t)p.dst_stride) & 15) == 0;
+
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       int row = y + lane / 4 + 8 * half;
@@ -436,26 +368,28 @@ template <int N, int R> struct Output {
 
 /* ---- the march ---- */
 
-template <int N, int R> struct Walk {
+template <int N, int R, int WARPS> struct Walk {
   Weights<N, R> w;
   uint32_t h[Tile<N, R>::blocks][2 * Tile<N, R>::units];
-  bool input, wide;
+  typename Task<N, 1, R, WARPS>::StripEdges edges;
+  bool input;
   int x; /* pixel of the warp's first */
 };
 
 /* Step s of a task whose rows are y0 .. y1 - 1. */
 template <int N, int R, int WARPS, bool PLAIN, int PHASE>
 __device__ __forceinline__ void
-step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk, Stages &stages, int s,
+step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R, WARPS> &walk, Stages &stages, int s,
       uint32_t offset, int lane, int y0, int y1)
 {
   using T = Tile<N, R>;
-  constexpr int pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
+  constexpr int pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
   constexpr int newest = T::odd ? T::blocks - 2 : 2 * PHASE;
   int t = lane % 4;
   uint32_t from = stages.at () + offset;
 
   barrier_wait (stages.full (), stages.turn);
+  walk.edges.apply (stages, pitch, lane);
   if constexpr (T::odd)
 #pragma unroll
     for (int i = 0; i < T::blocks - 2; i++)
@@ -481,112 +415,39 @@ step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk,
     filter_columns<N, R, PHASE> (walk.w, walk.h, part, sum);
     out.template finish<PLAIN> (l, p, walk.input, walk.x, y, y1, lane, part, sum);
   }
-  out.store (p, walk.x, y, y1, lane, walk.wide);
+  out.store (p, walk.x, y, y1, lane);
 }
 
-/* PHASE, PHASE + 1, ... in turn. */
-template <int N, int R, int WARPS, bool PLAIN, int PHASE>
-__device__ __forceinline__ bool
-phases (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R> &walk, Stages &stages, int s, int steps,
-        uint32_t offset, int lane, int y0, int y1)
-{
-  if (s + PHASE >= steps)
-    return false;
-  step<N, R, WARPS, PLAIN, PHASE> (l, p, walk, stages, s + PHASE, offset, lane, y0, y1);
-  if constexpr (PHASE + 1 < Tile<N, R>::phases)
-    return phases<N, R, WARPS, PLAIN, PHASE + 1> (l, p, walk, stages, s, steps, offset, lane, y0, y1);
-  return true;
-}
-
-/* A task in numbers. */
-template <int N, int R, int WARPS> struct Task {
-  static constexpr int strip = WARPS * CONVOLVE_BANDED_PIXELS (N);
-  int x0, y0, y1, steps;
-
-  __device__ Task (const ConvolveLaunchPicture &p, uint32_t task)
-  {
-    x0 = task % p.blocks_x * strip;
-    y0 = p.row_begin + (int)(task / p.blocks_x) * p.task_rows;
-    y1 = min (y0 + p.task_rows, p.row_end);
-    steps = (y1 - y0 + CONVOLVE_BANDED_ROWS - 1) / CONVOLVE_BANDED_ROWS + Tile<N, R>::fill;
-  }
-};
-
-/* The tasks of a picture that are this block's, block counting on: the warp that loads. */
-template <int N, int R, int WARPS>
-__device__ __forceinline__ void
-feed_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages,
-              uint32_t &landed_turns)
-{
-  int lane = lane_index ();
-  const ConvolveLaunchTerm &term = l.set[p.weights].term[0];
-  uint32_t tasks = p.blocks_x * p.blocks_y;
-  Feed<N> feed (l, p, lane);
-
-  feed.pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
-  for (; block - p.first_block < tasks; block += gridDim.x) {
-    Task<N, R, WARPS> task (p, block - p.first_block);
-
-    feed.origin = (task.x0 - R) * N & ~15;
-    feed.set_columns (task.x0 - term.ax, min (task.x0 + task.strip, p.width) + term.nx - 1 - term.ax);
-    feed.first = task.y0 - term.ay;
-    feed.end_row = task.y1 + term.ny - 1 - term.ay;
-    feed_task (feed, stages, landed_turns, task.y0 + R - CONVOLVE_BANDED_ROWS * Tile<N, R>::fill, task.steps);
-  }
-}
-
-/* The same: a working warp. */
+/* The tasks of a picture that are this block's: a working warp. */
 template <int N, int R, int WARPS, bool PLAIN>
 __device__ __forceinline__ void
 filter_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp)
 {
   int lane = lane_index ();
   uint32_t tasks = p.blocks_x * p.blocks_y;
-  Walk<N, R> walk;
+  Walk<N, R, WARPS> walk;
   int g = lane / 4, t = lane % 4;
-  constexpr int pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
+  constexpr int pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
   uint32_t offset = g * pitch + (-R * N & 15) + warp * CONVOLVE_BANDED_PIXELS (N) * N + 4 * N * t;
 
   if (block - p.first_block >= tasks)
     return;
   load_weights<N, R, WARPS> (l, l.set[p.weights].term[0], lane, warp, stages.end (), walk.w);
   walk.input = !PLAIN && needs_input (l, p);
-  walk.wide = (((uint32_t)p.dst | (uint32_t)p.dst_stride) & 15) == 0;
 #pragma unroll
   for (int i = 0; i < Tile<N, R>::blocks; i++)
 #pragma unroll
     for (int j = 0; j < 2 * Tile<N, R>::units; j++)
       walk.h[i][j] = 0;
   for (; block - p.first_block < tasks; block += gridDim.x) {
-    Task<N, R, WARPS> task (p, block - p.first_block);
+    Task<N, 1, R, WARPS> task (p, block - p.first_block);
 
+    task.set_edges (stages, p, lane, warp, walk.edges);
     walk.x = task.x0 + warp * CONVOLVE_BANDED_PIXELS (N);
-    for (int s = 0; s < task.steps; s += Tile<N, R>::phases)
-      if (!phases<N, R, WARPS, PLAIN, 0> (l, p, walk, stages, s, task.steps, offset, lane, task.y0, task.y1))
-        break;
+    walk_steps<Tile<N, R>::phases> (task.steps, [&] (int s, auto phase) {
+      step<N, R, WARPS, PLAIN, decltype (phase)::value> (l, p, walk, stages, s, offset, lane, task.y0, task.y1);
+    });
   }
-}
-
-/* All pictures of a launch: feed (n, picture, block, stages, landed turns) is what the loading warp does, filter (n,
- * picture, block, stages, warp) what the others do; n is the number of components, as a type. */
-template <int WARPS, class Feed, class Filter>
-__device__ __forceinline__ void
-part_work (const ConvolveLaunch &l, Feed feed, Filter filter)
-{
-  /* Through a shuffle, so that the compiler knows that a warp agrees on it. */
-  int warp = __shfl_sync (~0u, threadIdx.x / 32, 0);
-  uint32_t block = blockIdx.x, landed_turns = 0;
-  Stages stages = {l};
-
-  if (threadIdx.x == 0)
-    init_stages (l, WARPS);
-  __syncthreads ();
-  if (warp == WARPS)
-    for (uint32_t i = 0; i < l.n_pictures; i++)
-      with_count (l.picture[i].n_components, [&] (auto n) { feed (n, l.picture[i], block, stages, landed_turns); });
-  else
-    for (uint32_t i = 0; i < l.n_pictures; i++)
-      with_count (l.picture[i].n_components, [&] (auto n) { filter (n, l.picture[i], block, stages, warp); });
 }
 
 template <int R, int WARPS, bool PLAIN>
@@ -596,7 +457,7 @@ filter_all (const ConvolveLaunch &l)
   part_work<WARPS> (
       l,
       [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, uint32_t &landed_turns) {
-        feed_picture<decltype (n)::value, R, WARPS> (l, p, block, stages, landed_turns);
+        feed_picture<decltype (n)::value, 1, R, WARPS> (l, p, block, stages, landed_turns);
       },
       [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp) {
         filter_picture<decltype (n)::value, R, WARPS, PLAIN> (l, p, block, stages, warp);
@@ -612,9 +473,9 @@ filter_all (const ConvolveLaunch &l)
 #else
 #define CONVOLVE_BANDED_BODY(plain, taps)
 #endif
-#define CONVOLVE_BANDED_KERNEL(name, plain, taps)                                         \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (plain, taps), 1) \
-      name (const __grid_constant__ ConvolveLaunch launch)                                \
-  {                                                                                       \
-    CONVOLVE_BANDED_BODY (plain, taps);                                                   \
+#define CONVOLVE_BANDED_KERNEL(name, plain, taps)                                                                 \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_BANDED_WARPS (plain, taps)), 1) \
+      name (const __grid_constant__ ConvolveLaunch launch)                                                        \
+  {                                                                                                               \
+    CONVOLVE_BANDED_BODY (plain, taps);                                                                           \
   }

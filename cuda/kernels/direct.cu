@@ -158,14 +158,13 @@ feed_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &
 {
   const ConvolveLaunchTerm &term = l.set[p.weights].term[0];
   uint32_t tasks = p.blocks_x * p.blocks_y;
-  Feed<N> feed (l, p, lane_index ());
+  Feed<N, 1> feed (l, p, lane_index ());
 
-  feed.pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
+  feed.pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
   for (; block - p.first_block < tasks; block += gridDim.x) {
-    Task<N, R, WARPS> task (p, block - p.first_block);
+    Task<N, 1, R, WARPS> task (p, block - p.first_block);
 
-    feed.origin = (task.x0 - R) * N & ~15;
-    feed.set_columns (task.x0 - term.ax, min (task.x0 + task.strip, p.width) + term.nx - 1 - term.ax);
+    feed.set_columns (task.columns (p, term));
     feed.first = task.y0 - term.ay;
     feed.end_row = task.y1 + term.ny - 1 - term.ay;
     feed_task (feed, stages, landed_turns, feed.first, task.steps - Tile<N, R>::fill + stages_beyond (term.ny));
@@ -177,26 +176,28 @@ template <int N, int R, int WARPS>
 __device__ __forceinline__ void
 filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp)
 {
-  constexpr int pitch = convolve_banded_pitch (N, 2 * R + 1, WARPS);
+  constexpr int pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
   const ConvolveLaunchTerm &term = l.set[p.weights].term[0];
   uint32_t tasks = p.blocks_x * p.blocks_y, table = stages.end ();
   int lane = lane_index (), g = lane / 4, t = lane % 4, ny = term.ny, beyond = stages_beyond (ny);
   uint32_t offset = g * pitch + (-R * N & 15) + warp * CONVOLVE_BANDED_PIXELS (N) * N + 4 * N * t;
   bool plain = p.plain, input = !plain && needs_input (l, p);
-  bool wide = (((uint32_t)p.dst | (uint32_t)p.dst_stride) & 15) == 0;
 
   if (block - p.first_block >= tasks)
     return;
   load_matrix<N, R, WARPS> (l, term, lane, warp, table);
   table += 16 * lane;
   for (; block - p.first_block < tasks; block += gridDim.x) {
-    Task<N, R, WARPS> task (p, block - p.first_block);
+    Task<N, 1, R, WARPS> task (p, block - p.first_block);
+    typename Task<N, 1, R, WARPS>::StripEdges edges;
     int steps = task.steps - Tile<N, R>::fill;
     Stages ahead = stages;
 
+    task.set_edges (stages, p, lane, warp, edges);
     for (int s = -beyond; s < steps + beyond; s++) {
       if (s < steps) {
         barrier_wait (ahead.full (), ahead.turn);
+        edges.apply (ahead, pitch, lane);
         ahead.next ();
       }
       if (s < 0)
@@ -227,7 +228,7 @@ filter_direct (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t
           else
             out.template finish<false> (l, p, input, x, y, task.y1, lane, part, some);
         }
-        out.store (p, x, y, task.y1, lane, wide);
+        out.store (p, x, y, task.y1, lane);
       }
       __syncwarp ();
       if (lane == 0)
@@ -256,10 +257,10 @@ direct_all (const ConvolveLaunch &l)
 #define CONVOLVE_DIRECT_BODY(taps)
 #endif
 
-#define KERNEL(name, source, route, samples, terms, taps)                                \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (true, taps), 1) \
-      name (const __grid_constant__ ConvolveLaunch launch)                               \
-  {                                                                                      \
-    CONVOLVE_DIRECT_BODY (taps);                                                         \
+#define KERNEL(name, source, route, samples, terms, taps)                                                        \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_BANDED_WARPS (true, taps)), 1) \
+      name (const __grid_constant__ ConvolveLaunch launch)                                                       \
+  {                                                                                                              \
+    CONVOLVE_DIRECT_BODY (taps);                                                                                 \
   }
 CONVOLVE_VARIANTS_DIRECT (KERNEL)

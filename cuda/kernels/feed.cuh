@@ -62,26 +62,114 @@ struct Rows {
   uint32_t last;    /* the picture's last, behind which memory may end */
 };
 
-/* Pixels left or right of a picture that repeat some of it, by the border rule. A lane moves one of each row or two
- * or more of them: as many rows at a time as lanes allow. */
-struct Side {
-  int columns;    /* a power of two; 0: there are none, or they are not that near */
-  int to, source; /* bytes from byte 0 of the picture's row */
+/* What a task reads of each row: pixels from .. to - 1, of the picture or outside it. Byte 0 of a stage's row is byte
+ * origin of the picture's (a multiple of 16, negative at the left edge). */
+struct Columns {
+  int from, to, origin;
 };
 
-/* What a task reads, and from where. Byte 0 of a stage's row is byte origin of the picture's (a multiple of 16,
- * negative at the left edge). */
-template <int N> struct Feed {
+/* Pixels start .. stop - 1 (at most 32) left or right of a picture that repeat some of it by the border rule, if the
+ * stage holds all of what they repeat; else 0. Each lane moves one of each row, or of every second, fourth ... row:
+ * as many rows at a time as lanes allow. The lane's word: where to, from where, in bytes of a stage's row (12 bits
+ * each), and log2 of the columns. */
+template <int PIXEL>
+__device__ inline uint32_t
+near_pixels (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, const Columns &held, int lane, int start,
+             int stop)
+{
+  int shift = 0;
+
+  if (stop <= start)
+    return 0;
+  while (1 << shift < stop - start)
+    shift++;
+
+  /* A lane too many does what the last one does. */
+  int x = min (start + (lane & ((1 << shift) - 1)), stop - 1), at = border_index (l.border, x, p.width);
+
+  if (!__all_sync (~0u, at >= max (held.from, 0) && at < min (held.to, p.width)))
+    return 0;
+  return (uint32_t)shift << 24 | (uint32_t)(at * PIXEL - held.origin) << 12 | (x * PIXEL - held.origin);
+}
+
+/* The same pixels as the working warps see them: those that read them wait for each other while the first warp moves
+ * what is left of the picture and the last one what is right of it. (The loading warp would hold up all of them.)
+ * PLACE: where behind the stages the warps' words lie; 0: in a register. */
+template <int PIXEL, int PLACE> struct Edges {
+  /* The lane's word, and in its highest five bits the warps that wait; 0: this warp reads nothing that is moved. */
+  uint32_t kept;
+
+  __device__ __forceinline__ static uint32_t place (const Stages &stages)
+  {
+    return stages.end () + PLACE + 4 * threadIdx.x;
+  }
+
+  /* Warp w reads pixels x0 + w x pixels - reach .. x0 + w x pixels + span - 1. */
+  __device__ __forceinline__ void set (const Stages &stages, const ConvolveLaunchPicture &p, const Columns &held,
+                                       int lane, int warp, int warps, int x0, int pixels, int reach, int span)
+  {
+    uint32_t word = find (stages.l, p, held, lane, warp, warps, x0, pixels, reach, span);
+
+    if (PLACE)
+      store_word (place (stages), word);
+    else
+      kept = word;
+  }
+  __device__ __forceinline__ static uint32_t find (const ConvolveLaunch &l, const ConvolveLaunchPicture &p,
+                                                   const Columns &held, int lane, int warp, int warps, int x0,
+                                                   int pixels, int reach, int span)
+  {
+    int n_left = min (max ((reach - x0 + pixels - 1) / pixels, 0), warps);
+    int first_right = min (max ((p.width - span - x0 + pixels) / pixels, n_left), warps);
+
+    if (warp >= n_left && warp < first_right)
+      return 0;
+
+    uint32_t left = near_pixels<PIXEL> (l, p, held, lane, held.from, min (0, held.to));
+    uint32_t right = near_pixels<PIXEL> (l, p, held, lane, max (p.width, held.from), held.to);
+
+    if (!(left | right))
+      return 0;
+    return (uint32_t)(n_left + warps - first_right) << 27 | (warp == 0 ? left : warp == warps - 1 ? right : 0);
+  }
+  /* In the stage that has come. */
+  __device__ __forceinline__ void apply (const Stages &stages, int pitch, int lane) const
+  {
+    uint32_t word = kept, stage = stages.at ();
+
+    if (PLACE) {
+      uint32_t words[1];
+
+      load_words<1> (place (stages), words);
+      word = words[0];
+    }
+    if (word == 0)
+      return;
+    if (word << 5) {
+      int shift = word >> 24 & 7, step = 32 >> shift;
+      uint32_t row = stage + (lane >> shift) * pitch;
+
+#pragma unroll 4
+      for (int r = lane >> shift; r < CONVOLVE_BANDED_ROWS; r += step, row += step * pitch)
+        move_pixel<PIXEL> (row + (word & 0xfff), row + (word >> 12 & 0xfff));
+      fence_copies ();
+    }
+    edge_barrier (32 * (word >> 27));
+  }
+};
+
+/* What a task reads, and from where. */
+template <int N, int BYTES> struct Feed {
+  static constexpr int pixel = N * BYTES; /* bytes of one; samples have BYTES */
   const ConvolveLaunch &l;
   const ConvolveLaunchPicture &p;
-  int lane, pitch, origin;
-  int from, to;       /* pixels wanted of each row, of the picture or outside it */
-  int first, end_row; /* rows wanted: first .. end_row - 1 */
-  int grain;          /* what rows are aligned to: 4, 8 or 16 bytes */
-  int begin, end; /* bytes of the row that are copied, multiples of grain: from the picture's edge on, but perhaps a
-                   * few more than a row has, if there is room in its stride ... */
-  int last_end;   /* ... which the last row may not have */
-  Side left, right;
+  int lane, pitch, from, to, origin; /* as in Columns */
+  int first, end_row;                /* rows wanted: first .. end_row - 1 */
+  int grain;                         /* what rows are aligned to: 4, 8 or 16 bytes */
+  int begin, end;   /* bytes of the row that are copied, multiples of grain: from the picture's edge on, but perhaps a
+                     * few more than a row has, if there is room in its stride ... */
+  int last_end;     /* ... which the last row may not have */
+  bool left, right; /* pixels outside are left to those who read them */
 
   __device__ Feed (const ConvolveLaunch &launch, const ConvolveLaunchPicture &picture, int lane_index)
       : l (launch), p (picture), lane (lane_index)
@@ -91,45 +179,27 @@ template <int N> struct Feed {
     grain = bits & 7 ? 4 : bits & 15 ? 8 : 16;
   }
 
-  __device__ void set_columns (int from_pixel, int to_pixel)
+  __device__ void set_columns (const Columns &wanted_columns)
   {
-    int bytes = p.width * N, whole = (bytes + grain - 1) & -grain, wanted = (to_pixel * N + grain - 1) & -grain;
+    from = wanted_columns.from;
+    to = wanted_columns.to;
+    origin = wanted_columns.origin;
 
-    from = from_pixel;
-    to = to_pixel;
-    begin = max (from, 0) * N & -grain;
+    int bytes = p.width * pixel, whole = (bytes + grain - 1) & -grain, wanted = (to * pixel + grain - 1) & -grain;
+
+    begin = max (from, 0) * pixel & -grain;
     last_end = max (min (wanted, bytes & -grain), begin);
     end = whole <= abs (p.src_stride) ? min (wanted, whole) : last_end;
-    left = side (from, 0);
-    right = side (p.width, to);
-  }
-  /* Pixels start .. stop - 1, at most 32. */
-  __device__ Side side (int start, int stop) const
-  {
-    Side s = {1, 0, 0};
-
-    while (s.columns < stop - start)
-      s.columns *= 2;
-
-    int x = start + (lane & (s.columns - 1)), at = border_index (l.border, x, p.width);
-
-    s.to = x * N;
-    s.source = at * N;
-    /* A lane too many does what the last one does. */
-    if (x >= stop) {
-      s.to = (stop - 1) * N;
-      s.source = border_index (l.border, stop - 1, p.width) * N;
-    }
-    if (stop <= start || !__all_sync (~0u, s.source >= max (from, 0) * N && s.source < min (to, p.width) * N))
-      s.columns = 0;
-    return s;
+    left = near_pixels<pixel> (l, p, wanted_columns, lane, from, min (0, to)) != 0;
+    right = near_pixels<pixel> (l, p, wanted_columns, lane, max (p.width, from), to) != 0;
   }
   /* Whether anything but copies is needed. */
   __device__ bool patches () const
   {
     bool beyond = first < 0 || end_row > p.height - 1, constant = border_index (l.border, -1, 1) < 0;
 
-    return from < 0 || to > p.width || min (to, p.width) * N > (beyond ? last_end : end) || (beyond && constant);
+    return (from < 0 && !left) || (to > p.width && !right) || min (to, p.width) * pixel > (beyond ? last_end : end) ||
+           (beyond && constant);
   }
   __device__ const uint8_t *row (int y) const
   {
@@ -189,18 +259,14 @@ template <int N> struct Feed {
     Rows rows = rows_at (y);
 
     stage -= origin;
-    if (rows.last && last_end < min (to, p.width) * N)
-      patch_from_memory (stage, y, rows.last, last_end / N, min (to, p.width));
-    if (end < min (to, p.width) * N)
-      patch_from_memory (stage, y, rows.inside & ~rows.last, end / N, min (to, p.width));
+    if (rows.last && last_end < min (to, p.width) * pixel)
+      patch_from_memory (stage, y, rows.last, last_end / pixel, min (to, p.width));
+    if (end < min (to, p.width) * pixel)
+      patch_from_memory (stage, y, rows.inside & ~rows.last, end / pixel, min (to, p.width));
     __syncwarp ();
-    if (left.columns)
-      move_pixels (stage, left);
-    else if (from < 0)
+    if (from < 0 && !left)
       patch_from_memory (stage, y, rows.inside, from, 0);
-    if (right.columns)
-      move_pixels (stage, right);
-    else if (to > p.width)
+    if (to > p.width && !right)
       patch_from_memory (stage, y, rows.inside, p.width, to);
     if (rows.outside)
       patch_from_memory (stage, y, rows.outside, from, to);
@@ -232,25 +298,39 @@ template <int N> struct Feed {
         copy_bulk (to + r * pitch, from + (ptrdiff_t)r * stride, bytes, barrier);
   }
 
-  /* BYTES (4, 8, 16) at a time. */
-  template <int BYTES> __device__ void copy_rows (uint32_t stage, int y, const Rows &rows) const
+  /* GRAIN (4, 8, 16) bytes at a time. */
+  template <int GRAIN> __device__ void copy_rows (uint32_t stage, int y, const Rows &rows) const
   {
     const uint8_t *src = row (y);
     bool usual = is_usual (rows, y);
 
-    for (int i = begin + lane * BYTES; i < end; i += 32 * BYTES) {
+    for (int i = begin + lane * GRAIN; i < end; i += 32 * GRAIN) {
       const uint8_t *from = src + i;
       uint32_t to = stage + i;
 
       if (usual) {
 #pragma unroll
         for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++, from += p.src_stride, to += pitch)
-          copy_async<BYTES> (to, from);
+          copy_async<GRAIN> (to, from);
       } else {
         for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++, to += pitch)
           if ((rows.inside >> r & 1) && (i < last_end || !(rows.last >> r & 1)))
-            copy_async<BYTES> (to, row (border_index (l.border, y + r, p.height)) + i);
+            copy_async<GRAIN> (to, row (border_index (l.border, y + r, p.height)) + i);
       }
+    }
+  }
+
+  /* The samples of a pixel as they lie in memory. */
+  __device__ static void load_raw (const uint8_t *at, int (&q)[N])
+  {
+    if constexpr (BYTES == 1 && N == 4) {
+      uint32_t w = __ldg (reinterpret_cast<const uint32_t *> (at));
+
+      q[0] = w & 255, q[1] = w >> 8 & 255, q[2] = w >> 16 & 255, q[3] = w >> 24;
+    } else {
+#pragma unroll
+      for (int c = 0; c < N; c++)
+        q[c] = BYTES == 1 ? __ldg (at + c) : __ldg (reinterpret_cast<const uint16_t *> (at) + c);
     }
   }
 
@@ -273,39 +353,28 @@ template <int N> struct Feed {
           int r = first_row + k * step, at = border_index (l.border, y + r, p.height);
 
           if (r < CONVOLVE_BANDED_ROWS && (rows >> r & 1) && at >= 0 && column >= 0)
-            load_pixel<CONVOLVE_SAMPLES_U8, N> (p, row (at), column, q[k]);
+            load_raw (row (at) + (size_t)column * pixel, q[k]);
           else
 #pragma unroll
             for (int c = 0; c < N; c++)
-              q[k][c] = (int)p.component[c].edge;
+              q[k][c] = (int)p.component[c].edge << p.component[c].shift;
         }
 #pragma unroll
         for (int k = 0; k < batch; k++) {
           int r = first_row + k * step;
 
           if (r < CONVOLVE_BANDED_ROWS && (rows >> r & 1))
-            store_pixel_shared<N> (stage + r * pitch + x * N, q[k]);
+            store_pixel_shared<N, BYTES> (stage + r * pitch + x * pixel, q[k]);
         }
       }
     }
   }
-
-  /* In all rows: where there is nothing of the picture, nothing is read later. */
-  __device__ void move_pixels (uint32_t stage, const Side &s) const
-  {
-    int step = 32 / s.columns;
-    uint32_t row = stage + lane / s.columns * pitch;
-
-#pragma unroll 4
-    for (int r = lane / s.columns; r < CONVOLVE_BANDED_ROWS; r += step, row += step * pitch)
-      move_pixel<N> (row + s.to, row + s.source);
-  }
 };
 
 /* Stages of a task from row y on, one after the other. */
-template <int N>
+template <int N, int BYTES>
 __device__ inline void
-feed_task (const Feed<N> &feed, Stages &stages, uint32_t &landed_turns, int y, int steps)
+feed_task (const Feed<N, BYTES> &feed, Stages &stages, uint32_t &landed_turns, int y, int steps)
 {
   /* Copies of so many stages are on their way before the oldest is patched. */
   int lag = feed.patches () ? min ((int)feed.l.stages - 1, 2) : 0;

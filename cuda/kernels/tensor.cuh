@@ -143,14 +143,17 @@ load_words (uint32_t address, uint32_t (&w)[WORDS])
   }
 }
 
-/* A pixel of N bytes; two and four are aligned to their number. */
+/* A pixel of N bytes; two, four and eight are aligned to their number. */
 template <int N>
 __device__ inline void
 move_pixel (uint32_t to, uint32_t from)
 {
-  uint32_t v[3];
+  uint32_t v[N];
 
-  if constexpr (N == 4) {
+  if constexpr (N == 8) {
+    asm volatile("ld.shared.v2.b32 {%0,%1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(from) : "memory");
+    asm volatile("st.shared.v2.b32 [%0], {%1,%2};" ::"r"(to), "r"(v[0]), "r"(v[1]) : "memory");
+  } else if constexpr (N == 4) {
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v[0]) : "r"(from) : "memory");
     asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(v[0]) : "memory");
   } else if constexpr (N == 2) {
@@ -166,13 +169,23 @@ move_pixel (uint32_t to, uint32_t from)
   }
 }
 
-template <int N>
+/* Samples of BYTES (1, 2). */
+template <int N, int BYTES>
 __device__ inline void
 store_pixel_shared (uint32_t address, const int (&q)[N])
 {
 #pragma unroll
   for (int c = 0; c < N; c++)
-    asm volatile("st.shared.u8 [%0], %1;" ::"r"(address + c), "r"(q[c]) : "memory");
+    if constexpr (BYTES == 1)
+      asm volatile("st.shared.u8 [%0], %1;" ::"r"(address + c), "r"(q[c]) : "memory");
+    else
+      asm volatile("st.shared.u16 [%0], %1;" ::"r"(address + 2 * c), "h"((uint16_t)q[c]) : "memory");
+}
+
+__device__ inline void
+store_word (uint32_t address, uint32_t word)
+{
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
 }
 
 __device__ inline void
@@ -200,6 +213,13 @@ __device__ inline void
 worker_barrier (int n)
 {
   asm volatile("bar.sync 1, %0;" ::"r"(n) : "memory");
+}
+
+/* Of the working warps that read pixels outside the picture. */
+__device__ inline void
+edge_barrier (int n)
+{
+  asm volatile("bar.sync 2, %0;" ::"r"(n) : "memory");
 }
 
 __device__ inline void

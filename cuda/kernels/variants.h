@@ -9,7 +9,7 @@
  *            SEPARABLE  rows and columns in one pass over the frame
  *            MATRIX     a whole matrix from a shared-memory tile
  *            BANDED     rows and columns in one pass as products of matrices (compute capability 8.0 or more)
- *            PLAIN      the same where nothing but rounding comes after the sums
+ *            PLAIN      the same where nothing but rounding comes after the sums; U16: gain, offset and limits too
  *            DIRECT     a whole matrix as products of matrices (8.0 or more)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot; STAGE_STEPS and
  *                       STAGE_DIFFUSE_STEPS do several iterations in one
@@ -72,6 +72,12 @@
   X (plain_u8_n33, plain, PLAIN, U8, 1, 33) \
   X (plain_u8_n65, plain, PLAIN, U8, 1, 65)
 
+#define CONVOLVE_VARIANTS_WORDS(X) \
+  X (plain_u16_n9, words, PLAIN, U16, 1, 9) \
+  X (plain_u16_n17, words, PLAIN, U16, 1, 17) \
+  X (plain_u16_n33, words, PLAIN, U16, 1, 33) \
+  X (plain_u16_n49, words, PLAIN, U16, 1, 49)
+
 #define CONVOLVE_VARIANTS_DIRECT(X) \
   X (direct_u8_n9, direct, DIRECT, U8, 1, 9) \
   X (direct_u8_n17, direct, DIRECT, U8, 1, 17) \
@@ -112,6 +118,7 @@
   CONVOLVE_VARIANTS_MATRIX (X) \
   CONVOLVE_VARIANTS_BANDED (X) \
   CONVOLVE_VARIANTS_PLAIN (X) \
+  CONVOLVE_VARIANTS_WORDS (X) \
   CONVOLVE_VARIANTS_DIRECT (X) \
   CONVOLVE_VARIANTS_STAGE (X) \
   CONVOLVE_VARIANTS_STEPS (X) \
@@ -119,7 +126,7 @@
 
 /* The sources, each a fatbin of its own. */
 #define CONVOLVE_SOURCES(X) \
-  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (direct) X (stage) X (steps) X (lines)
+  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (direct) X (stage) X (steps) X (lines)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,

@@ -47,31 +47,40 @@ sim_kernel_parameter_bytes (const SimKernel * kernel)
   return is_stage (kernel) ? sizeof (ConvolveStage) : sizeof (ConvolveLaunch);
 }
 
-static gboolean
-is_banded (const SimKernel * kernel)
+gboolean
+sim_kernel_is_banded (const SimKernel * kernel)
 {
   return kernel->route == CONVOLVE_ROUTE_BANDED
       || kernel->route == CONVOLVE_ROUTE_PLAIN
       || kernel->route == CONVOLVE_ROUTE_DIRECT;
 }
 
-static gboolean
-is_direct (const SimKernel * kernel)
+gboolean
+sim_kernel_is_direct (const SimKernel * kernel)
 {
   return kernel->route == CONVOLVE_ROUTE_DIRECT;
+}
+
+/* Words on the tensor cores. */
+gboolean
+sim_kernel_has_words (const SimKernel * kernel)
+{
+  return sim_kernel_is_banded (kernel)
+      && kernel->samples == CONVOLVE_SAMPLES_U16;
 }
 
 static guint
 banded_warps (const SimKernel * kernel)
 {
-  return CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
+  return sim_kernel_has_words (kernel) ? CONVOLVE_WORDS_WARPS (kernel->taps) :
+      CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
       kernel->taps);
 }
 
 guint
 sim_kernel_threads (const SimKernel * kernel)
 {
-  return is_banded (kernel) ? 32 * banded_warps (kernel) + 32 :
+  return sim_kernel_is_banded (kernel) ? 32 * banded_warps (kernel) + 32 :
       CONVOLVE_BLOCK_THREADS;
 }
 
@@ -189,7 +198,7 @@ check_alignment (const SimKernel * kernel, const ConvolveLaunchPicture * p)
 
   if (kernel->samples == CONVOLVE_SAMPLES_ANY)
     return;
-  if (is_banded (kernel))
+  if (sim_kernel_is_banded (kernel))
     wanted = 4;
   if (!p->contiguous || p->swap || p->pixel_step != pixel
       || p->store != (bytes == 1 ? CONVOLVE_STORE_U8 : CONVOLVE_STORE_U16))
@@ -219,21 +228,11 @@ check_picture (const SimKernel * kernel, const ConvolveLaunchPicture * p)
       p->row_end - p->row_begin, sim_row_bytes (p));
 }
 
-static double
-to_half (double value)
-{
-  int exponent;
-
-  frexp (value, &exponent);
-  exponent = MAX (exponent - 11, -24);
-  return ldexp (rint (ldexp (value, -exponent)), exponent);
-}
-
 /* Whether a half float can have the value. */
 static gboolean
 is_half (float value)
 {
-  return value == to_half (value) && fabs (value) <= 65504;
+  return value == sim_to_half (value) && fabs (value) <= 65504;
 }
 
 /* What the products ask of a term. */
@@ -248,7 +247,8 @@ check_banded_term (const SimKernel * kernel, const ConvolveLaunchTerm * term,
     sim_misuse ("%s got a term of %u x %u weights around %u, %u",
         kernel->name, term->nx, term->ny, term->ax, term->ay);
   for (gsize i = 0; i < n; i++)
-    if (!is_half (weights[i]))
+    if (!is_half (sim_kernel_has_words (kernel) ? CONVOLVE_WORDS_SCALE *
+            weights[i] : weights[i]))
       sim_misuse ("%s got the weight %g", kernel->name, weights[i]);
 }
 
@@ -258,7 +258,16 @@ check_plain (const SimKernel * kernel, const ConvolveLaunch * launch,
     const ConvolveLaunchPicture * p)
 {
   gboolean plain = launch->combine == CONVOLVE_DO_SUM && !p->weighted;
+  guint filtered = 0;
 
+  if (sim_kernel_has_words (kernel)) {
+    for (guint c = 0; c < p->n_components; c++)
+      filtered += p->component[c].action == CONVOLVE_DO_FILTER;
+    if (!plain || p->n_components == 3 || (filtered != 0
+            && filtered != p->n_components))
+      sim_misuse ("%s got more to do than to round", kernel->name);
+    return;
+  }
   for (guint c = 0; c < p->n_components; c++) {
     const ConvolveLaunchComponent *k = &p->component[c];
 
@@ -283,24 +292,33 @@ term_weights (const SimKernel * kernel, const ConvolveLaunch * launch,
         term->ny);
     return NULL;
   }
-  if (kernel->taps != 0 && !is_banded (kernel)
+  if (kernel->taps != 0 && !sim_kernel_is_banded (kernel)
       && (term->nx != kernel->taps
           || term->ny != kernel->taps || term->ax != kernel->taps / 2
           || term->ay != kernel->taps / 2))
     sim_misuse ("%s got a term of %u x %u weights", kernel->name, term->nx,
         term->ny);
-  if ((launch->weights == 0) != (kernel->taps != 0 && !is_banded (kernel))
+  if ((launch->weights == 0) != (kernel->taps != 0
+          && !sim_kernel_is_banded (kernel))
       && kernel->route != CONVOLVE_ROUTE_STENCIL)
     sim_misuse ("%s looks for its weights elsewhere", kernel->name);
   if (launch->weights != 0) {
     const float *weights =
         (const float *) (gsize) launch->weights + term->first;
 
+    gsize held = n;
+
+    if (sim_kernel_is_banded (kernel))
+      held += sim_kernel_is_direct (kernel) ? 1 : 2;
+    if (sim_kernel_has_words (kernel))
+      held += n;
     if (!sim_check_rows ("a kernel's weights",
-            launch->weights + term->first * (guint64) 4, 0, 1, n * 4))
+            launch->weights + term->first * (guint64) 4, 0, 1, held * 4))
       return NULL;
-    if (is_banded (kernel))
+    if (sim_kernel_is_banded (kernel))
       check_banded_term (kernel, term, weights, n);
+    if (sim_kernel_has_words (kernel))
+      check_banded_term (kernel, term, weights + n + 2, n);
     return weights;
   }
   if (term->first + n > CONVOLVE_LAUNCH_WEIGHTS) {
@@ -317,19 +335,22 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
   const ConvolveLaunchSet *set = &launch->set[p->weights];
   guint nx = 0, ny = 0, ax = 0, ay = 0;
 
-  if (is_banded (kernel)) {
+  if (sim_kernel_is_banded (kernel)) {
     for (guint i = 0; i < launch->n_pictures; i++)
       ny = MAX (ny, launch->set[launch->picture[i].weights].term[0].ny);
-    if (launch->stages < convolve_banded_least_stages (is_direct (kernel), ny)
+    if (launch->stages <
+        convolve_banded_least_stages (sim_kernel_is_direct (kernel), ny)
         || launch->stages > CONVOLVE_BANDED_MAX_STAGES
-        || launch->stage_bytes < CONVOLVE_BANDED_ROWS
-        * convolve_banded_pitch (p->n_components, kernel->taps,
+        || launch->stage_bytes <
+        CONVOLVE_BANDED_ROWS * convolve_banded_pitch (p->n_components,
+            sim_kernel_has_words (kernel) ? 2 : 1, kernel->taps,
             banded_warps (kernel)))
-      sim_misuse ("%s got %u stages of %u bytes", kernel->name,
-          launch->stages, launch->stage_bytes);
-    return launch->stages
-        * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
-        + convolve_banded_table_bytes (is_direct (kernel), kernel->taps, ny);
+      sim_misuse ("%s got %u stages of %u bytes", kernel->name, launch->stages,
+          launch->stage_bytes);
+    return launch->stages * (launch->stage_bytes +
+        CONVOLVE_BANDED_BARRIER_BYTES)
+        + convolve_banded_table_bytes (sim_kernel_is_direct (kernel),
+        sim_kernel_has_words (kernel) ? 2 : 1, kernel->taps, ny);
   }
   for (guint t = 0; t < set->n_terms; t++) {
     ax = MAX (ax, set->term[t].ax);
@@ -360,10 +381,12 @@ check_geometry (const SimKernel * kernel, const ConvolveLaunch * launch,
 
   for (guint i = 0; i < launch->n_pictures; i++) {
     const ConvolveLaunchPicture *p = &launch->picture[i];
-    guint strip = is_banded (kernel) ? banded_warps (kernel)
+    guint strip = sim_kernel_is_banded (kernel) ? banded_warps (kernel)
         * CONVOLVE_BANDED_PIXELS (p->n_components) :
         CONVOLVE_WARP_PIXELS (p->n_components);
-    guint step = is_banded (kernel) ? CONVOLVE_BANDED_ROWS : CONVOLVE_STEP_ROWS;
+    guint step =
+        sim_kernel_is_banded (kernel) ? CONVOLVE_BANDED_ROWS :
+        CONVOLVE_STEP_ROWS;
 
     if (kernel->route == CONVOLVE_ROUTE_STENCIL)
       continue;
@@ -389,64 +412,6 @@ check_geometry (const SimKernel * kernel, const ConvolveLaunch * launch,
 
 /* ---- the fused kernels and the stencil ---- */
 
-static double
-tap (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p, gint64 x,
-    gint64 y, guint c)
-{
-  gint column = sim_outside (launch->border, x, p->width);
-  gint row = sim_outside (launch->border, y, p->height);
-
-  return column < 0 || row < 0 ? p->component[c].edge :
-      sim_read_sample (p, column, row, c);
-}
-
-/* The same as it counts: a colour as much as it is opaque. */
-static double
-weighed_tap (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
-    gint64 x, gint64 y, guint c)
-{
-  double v = tap (launch, p, x, y, c);
-
-  return p->weighted && c != p->alpha ? v * tap (launch, p, x, y, p->alpha) : v;
-}
-
-static double
-term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
-    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
-{
-  double sum = 0;
-
-  for (guint j = 0; j < term->ny; j++)
-    for (guint i = 0; i < term->nx; i++)
-      sum += (launch->separable ? (double) w[i] * w[term->nx + j] :
-          w[j * term->nx + i])
-          * weighed_tap (launch, p, (gint64) x + i - term->ax,
-          (gint64) y + j - term->ay, c);
-  return sum;
-}
-
-/* What the products make of it: a row's sum, of samples less 128, becomes a
- * half float. */
-static double
-banded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
-    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
-{
-  double sum = 0, sx = 0, sy = 0;
-
-  for (guint i = 0; i < term->nx; i++)
-    sx += w[i];
-  for (guint j = 0; j < term->ny; j++) {
-    double row = 0;
-
-    for (guint i = 0; i < term->nx; i++)
-      row += w[i] * (tap (launch, p, (gint64) x + i - term->ax,
-              (gint64) y + j - term->ay, c) - 128);
-    sum += w[term->nx + j] * to_half (row);
-    sy += w[term->nx + j];
-  }
-  return sum + 128 * sx * sy;
-}
-
 static guint
 filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch,
     const ConvolveLaunchPicture * p, const float *const *weights, gint x,
@@ -461,11 +426,10 @@ filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch,
   if (k->action == CONVOLVE_DO_FILL)
     return k->fill;
   for (guint i = 0; i < set->n_terms; i++)
-    t[i] = (is_banded (kernel) && !is_direct (kernel) ? banded_sum : term_sum)
-        (launch, p, &set->term[i], weights[i], x, y, c);
+    t[i] = sim_sum (kernel, launch, p, &set->term[i], weights[i], x, y, c);
   if (p->weighted && c != p->alpha) {
     double divisor =
-        term_sum (launch, p, &set->term[0], weights[0], x, y, p->alpha);
+        sim_term_sum (launch, p, &set->term[0], weights[0], x, y, p->alpha);
 
     if (!(divisor > 0))
       return CLAMP (v, k->lo, k->hi);
@@ -499,7 +463,7 @@ run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
       continue;
     if (!check_picture (kernel, p))
       return;
-    if (kernel->samples == CONVOLVE_SAMPLES_U8)
+    if (kernel->samples == CONVOLVE_SAMPLES_U8 || sim_kernel_has_words (kernel))
       check_plain (kernel, launch, p);
     if (set->n_terms < 1 || set->n_terms > 2
         || (kernel->route != CONVOLVE_ROUTE_STENCIL

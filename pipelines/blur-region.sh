@@ -12,7 +12,7 @@ use_plugin
 
 # The example stands for gst-launch-1.0 and a detector: it runs the line and marks a region behind "regions".
 LAUNCHER=$build/pipelines/moving-region
-[ -x "$LAUNCHER" ] || fail "$LAUNCHER is missing: build first, as docs/building.md says."
+[ -x "$LAUNCHER" ] || fail "$LAUNCHER is missing. Run ./pipelines/demo.sh once, or build as docs/building.md says."
 launch @input ! queue ! \
   identity name=regions ! \
   videoconvolve filter=disk radius="${RADIUS:-12}" roi-mode="${MODE:-inside}" roi-types="${TYPES:-face}" ! \

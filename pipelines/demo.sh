@@ -14,10 +14,12 @@ choose_input "${1:-}"
 # shellcheck disable=SC2086
 need_packages $packages_build $packages_run
 if [ -z "${CONVOLVE_AS_BUILT:-}" ]; then
-  plugin=gst/libgstconvolve.so
-  if [ ! -f "$build/$plugin" ] || ! ninja -C "$build" -n "$plugin" | grep -q 'no work to do'; then
+  # The plugin, and what blur-region.sh takes for a detector.
+  targets='gst/libgstconvolve.so pipelines/moving-region'
+  # shellcheck disable=SC2086
+  if [ ! -f "$build/build.ninja" ] || ! ninja -C "$build" -n $targets | grep -q 'no work to do'; then
     say "Building"
-    log=$(set_up "$build" 2>&1 && ninja -C "$build" "$plugin" 2>&1) || fail "$log" "The build failed."
+    log=$(set_up "$build" 2>&1 && ninja -C "$build" $targets 2>&1) || fail "$log" "The build failed."
   fi
 fi
 use_plugin
@@ -29,8 +31,6 @@ if [ "$kind" != file ] && [ "$FRAMES" = 0 ]; then
   fail "FRAMES=0 needs a file: '$kind' never ends."
 fi
 mkdir -p "$out"
-COMMANDS=$out/commands.txt
-printf '# Run these after:\nexport GST_PLUGIN_PATH=%s\n\n' "$(quote_words "$build/gst")" >"$COMMANDS"
 
 # Name and settings of each filter that is shown.
 filters='blur|filter=gaussian sigma=4
@@ -39,6 +39,13 @@ edges|filter=sobel gradient=magnitude scale=0.5
 emboss|filter=emboss angle=315 amount=1
 custom|kernel=<<-2,-1,0>,<-1,1,1>,<0,1,2>>'
 
+keep_input "$out/before-after.png"
+while IFS='|' read -r name settings; do
+  keep_input "$out/$name.mp4"
+  keep_input "$out/$name.mkv"
+done <<LIST
+$filters
+LIST
 # What an earlier run left would be taken for this one's.
 rm -f "$out/before-after.png"
 while IFS='|' read -r name settings; do
@@ -46,6 +53,9 @@ while IFS='|' read -r name settings; do
 done <<LIST
 $filters
 LIST
+
+COMMANDS=$out/commands.txt
+printf '# Run these after:\nexport GST_PLUGIN_PATH=%s\n\n' "$(quote_words "$build/gst")" >"$COMMANDS"
 
 say "Input: $input${camera:+ ($camera)}"
 say "Filtering and encoding:"

@@ -126,6 +126,13 @@ choose_input () {
   esac
 }
 
+# keep_input OUTPUT: ends where the file to be written is the input.
+keep_input () {
+  [ "$kind" = file ] && [ -e "$1" ] || return 0
+  [ "$(readlink -f "$1")" != "$(readlink -f "$input")" ] || fail "'$input' is the input, and would be overwritten." \
+    "Name another output, or another folder with OUT=folder."
+}
+
 # Sets $encode, the end of a pipeline that writes a file (append location=...), and $suffix, that file's ending.
 choose_encoder () {
   if gst-inspect-1.0 openh264enc >/dev/null 2>&1; then

@@ -12,6 +12,7 @@ use_plugin
 choose_encoder
 output=${2:-${OUT:-$root/out}/sharpened.$suffix}
 mkdir -p "$(dirname "$output")"
+keep_input "$output"
 
 # Unsharp masking of luma alone: noise in the colours is left as it is, and small differences stay below the threshold.
 # With PROGRESS the frames that pass identity are counted and shown.

@@ -67,6 +67,26 @@ def check_cut(script, env, folder):
     print("cut after 25 of 60 frames: the first 25, whole")
 
 
+def check_input_kept(script, env, path, *more):
+    """A script whose output would overwrite its input refuses, and leaves all files as they are."""
+    folder = os.path.dirname(path)
+
+    def contents():
+        found = {}
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), "rb") as file:
+                found[name] = file.read()
+        return found
+
+    before = contents()
+    result = subprocess.run([script, path, *more], env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if not result.returncode or "would be overwritten" not in result.stderr:
+        fail("the input was not kept:", result.stdout, result.stderr)
+    if contents() != before:
+        fail("files changed though the script refused; there are", sorted(os.listdir(folder)))
+    print(f"{os.path.basename(path)} as input and output: refused")
+
+
 def main():
     script, folder = sys.argv[1], sys.argv[2]
     name = os.path.splitext(os.path.basename(script))[0]
@@ -96,10 +116,13 @@ def main():
                 fail(wanted, "is missing; there are", files)
         if len(videos) != 5 or result.stdout.count(f"{FRAMES} frames") != 5:
             fail("five filters should have run\n", result.stdout)
+        check_input_kept(script, env, os.path.join(out, videos[-1]))
     elif name == "sharpen-file":
         if len(videos) != 1:
             fail("no video was written")
         check_cut(script, env, out)
+        check_input_kept(script, env, os.path.join(out, videos[0]))
+        check_input_kept(script, env, os.path.join(out, videos[0]), os.path.join(out, videos[0]))
     else:
         # A live pipeline may drop frames where the machine is busy.
         count_frames(result.stdout, name, 3 if name == "blur-camera" else FRAMES)

@@ -92,6 +92,8 @@ cuda_throttle (CudaDevice * device, guint64 work, GError ** error)
 {
   CudaThrottle *throttle = &device->throttle;
   guint this = throttle->n_marks % 2, before = (throttle->n_marks + 1) % 2;
+  /* Of pieces that could not be made small enough, one at a time. */
+  guint until = work > throttle->piece_work ? this : before;
 
   if (!cuda_check_cancelled (device, error))
     return FALSE;
@@ -105,6 +107,6 @@ cuda_throttle (CudaDevice * device, guint64 work, GError ** error)
   if (!CU_CHECK (error, cuEventRecord, throttle->mark[this], device->compute))
     return FALSE;
   throttle->n_marks++;
-  return throttle->mark[before] == NULL
-      || wait_for_mark (device, throttle->mark[before], error);
+  return throttle->mark[until] == NULL
+      || wait_for_mark (device, throttle->mark[until], error);
 }

@@ -4,18 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/filter-private.h"
-
-static ConvolveOperation *
-make (const ConvolveSettings * settings, guint w_sub, guint h_sub)
-{
-  g_autoptr (GError) error = NULL;
-  ConvolveOperation *operation =
-      convolve_operation_new (settings, w_sub, h_sub, &error);
-
-  g_assert_no_error (error);
-  return operation;
-}
+#include "coretest.h"
 
 static ConvolveSettings
 settings_for (ConvolveFilter filter)

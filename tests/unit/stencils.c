@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/plan.h"
+#include "coretest.h"
 #include "random.h"
 #include "testmain.h"
 
@@ -18,17 +19,6 @@ settings_for (ConvolveFilter filter)
   convolve_settings_init (&settings);
   settings.filter = filter;
   return settings;
-}
-
-static ConvolveOperation *
-make (const ConvolveSettings * settings, guint w_sub, guint h_sub)
-{
-  g_autoptr (GError) error = NULL;
-  ConvolveOperation *operation =
-      convolve_operation_new (settings, w_sub, h_sub, &error);
-
-  g_assert_no_error (error);
-  return operation;
 }
 
 static ConvolveMatrix *

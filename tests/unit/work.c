@@ -32,17 +32,24 @@ check (const gchar * format, const ConvolveSettings * settings,
   g_assert_cmpuint (work.multiply_adds, ==, multiply_adds);
 }
 
+/* A box by rows and columns. */
+static void
+box_init (ConvolveSettings * s, gint radius, ConvolveAlphaMode alpha_mode)
+{
+  convolve_settings_init (s);
+  s->filter = CONVOLVE_FILTER_BOX;
+  s->radius = radius;
+  s->method = CONVOLVE_METHOD_SEPARABLE;
+  s->alpha_mode = alpha_mode;
+}
+
 static void
 test_formats (void)
 {
   ConvolveSettings s;
   const guint n = W * H;
 
-  convolve_settings_init (&s);
-  s.filter = CONVOLVE_FILTER_BOX;
-  s.radius = 2;
-  s.method = CONVOLVE_METHOD_SEPARABLE;
-  s.alpha_mode = CONVOLVE_ALPHA_STRAIGHT;
+  box_init (&s, 2, CONVOLVE_ALPHA_STRAIGHT);
   check ("GRAY8", &s, n, n, 10 * n);
   check ("GRAY16_LE", &s, 2 * n, 2 * n, 10 * n);
   check ("RGBA", &s, 4 * n, 4 * n, 40 * n);
@@ -65,11 +72,7 @@ test_alpha (void)
   ConvolveSettings s;
   const guint n = W * H;
 
-  convolve_settings_init (&s);
-  s.filter = CONVOLVE_FILTER_BOX;
-  s.radius = 1;
-  s.method = CONVOLVE_METHOD_SEPARABLE;
-  s.alpha_mode = CONVOLVE_ALPHA_WEIGHTED;
+  box_init (&s, 1, CONVOLVE_ALPHA_WEIGHTED);
   check ("RGBA", &s, 4 * n, 4 * n, 6 * 4 * n);
   /* Alpha is summed, but not written. */
   s.channels = CONVOLVE_CHANNEL_RGB;
@@ -103,10 +106,7 @@ test_time (void)
   ConvolveSettings s;
   const guint n = W * H;
 
-  convolve_settings_init (&s);
-  s.filter = CONVOLVE_FILTER_BOX;
-  s.radius = 1;
-  s.method = CONVOLVE_METHOD_SEPARABLE;
+  box_init (&s, 1, CONVOLVE_ALPHA_AUTO);
   s.kernel_t = convolve_matrix_new (3, 1, weights);
   check ("GRAY8", &s, 3 * n, n, (6 + 3) * n);
   /* The sum alone: nothing is multiplied after it. */
@@ -139,10 +139,10 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/work/formats", test_formats);
-  g_test_add_func ("/work/alpha", test_alpha);
-  g_test_add_func ("/work/iterations-and-zeros", test_iterations_and_zeros);
-  g_test_add_func ("/work/time", test_time);
-  g_test_add_func ("/work/pyramid", test_pyramid);
+  g_test_add_func ("/counts/formats", test_formats);
+  g_test_add_func ("/counts/alpha", test_alpha);
+  g_test_add_func ("/counts/iterations-and-zeros", test_iterations_and_zeros);
+  g_test_add_func ("/counts/time", test_time);
+  g_test_add_func ("/counts/pyramid", test_pyramid);
   return g_test_run ();
 }

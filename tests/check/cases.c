@@ -437,17 +437,9 @@ test_iterations (void)
   }
 }
 
-int
-main (int argc, char **argv)
+static void
+add_tests (void)
 {
-  int result;
-
-  gst_init (&argc, &argv);
-  g_test_init (&argc, &argv, NULL);
-  random_state.state = test_seed (NULL);
-  result = runner_open (argc > 1 ? argv[1] : "cpu", 2, 2, &device);
-  if (result != TEST_PASSED)
-    return result;
   g_test_add_func ("/cases/correlation", test_correlation);
   g_test_add_func ("/cases/borders", test_borders);
   g_test_add_func ("/cases/padding", test_padding);
@@ -459,7 +451,10 @@ main (int argc, char **argv)
   g_test_add_func ("/cases/boxes", test_boxes);
   g_test_add_func ("/cases/matrices", test_matrices);
   g_test_add_func ("/cases/iterations", test_iterations);
-  result = g_test_run ();
-  convolve_device_close (device);
-  return result;
+}
+
+int
+main (int argc, char **argv)
+{
+  return runner_main (argc, argv, &device, &random_state.state, add_tests);
 }

@@ -261,23 +261,18 @@ test_deep (void)
   check_deep (2, FALSE);
 }
 
-int
-main (int argc, char **argv)
+static void
+add_tests (void)
 {
-  int result;
-
-  gst_init (&argc, &argv);
-  g_test_init (&argc, &argv, NULL);
-  random_state.state = test_seed (NULL);
-  result = runner_open (argc > 1 ? argv[1] : "cpu", 2, 2, &device);
-  if (result != TEST_PASSED)
-    return result;
   g_test_add_func ("/methods/filters", test_filters);
   g_test_add_func ("/methods/boxes", test_boxes);
   g_test_add_func ("/methods/ranks", test_ranks);
   g_test_add_func ("/methods/windows", test_windows);
   g_test_add_func ("/methods/deep", test_deep);
-  result = g_test_run ();
-  convolve_device_close (device);
-  return result;
+}
+
+int
+main (int argc, char **argv)
+{
+  return runner_main (argc, argv, &device, &random_state.state, add_tests);
 }

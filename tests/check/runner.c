@@ -120,3 +120,21 @@ runner_filter (ConvolveDevice * device, const GstVideoInfo * info,
   return runner_filter_stream (device, info, settings, fields, where, &stream,
       out, error);
 }
+
+int
+runner_main (int argc, char **argv, ConvolveDevice ** device,
+    guint64 * random_state, void (*add_tests) (void))
+{
+  int result;
+
+  gst_init (&argc, &argv);
+  g_test_init (&argc, &argv, NULL);
+  *random_state = test_seed (NULL);
+  result = runner_open (argc > 1 ? argv[1] : "cpu", 2, 2, device);
+  if (result != TEST_PASSED)
+    return result;
+  add_tests ();
+  result = g_test_run ();
+  convolve_device_close (*device);
+  return result;
+}

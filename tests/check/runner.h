@@ -17,6 +17,9 @@ typedef struct {
 
 /* TEST_PASSED with *device set, TEST_SKIPPED with the reason printed where the backend cannot run on this machine. */
 int runner_open (const gchar * backend, guint n_threads, guint bands, ConvolveDevice ** device);
+/* The main function of GLib tests on one device of the backend that the first argument names (cpu if there is none):
+ * sets device and the state of random numbers, then add_tests adds what runs. */
+int runner_main (int argc, char **argv, ConvolveDevice ** device, guint64 * random_state, void (*add_tests) (void));
 typedef struct {
   RandomFrame *const *frame;
   guint n, own;                 /* the one to be filtered */

@@ -197,11 +197,11 @@ gboolean cuda_regions_ensure (CudaProgram * program, GError ** error);
 gboolean cuda_regions_run (CudaProgram * program, const ConvolveRegions * regions, const CudaFrame * in,
     const CudaFrame * out, GError ** error);
 
-/* banded.c: passes that half floats can carry, and launches of the routes BANDED, PLAIN and DIRECT */
+/* banded.c: passes that half floats can carry, and launches of the routes BANDED, PLAIN, WEIGHTED and DIRECT */
 gboolean cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass);
 gboolean cuda_banded_is_plain (const ConvolvePass * pass);
 /* What the kernels find of a term (NULL: a copy's) in memory. */
-void cuda_banded_append_term (GArray * weights, const ConvolveTerm * term, gboolean separable, gboolean words);
+void cuda_banded_append_term (GArray * weights, const ConvolveTerm * term, const CudaVariant * variant);
 /* Chooses the stages of shared memory; FALSE if the device has too little. */
 gboolean cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
 guint cuda_banded_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);

@@ -64,6 +64,7 @@ typedef struct {
   guint compute_capability;     /* 10 x major + minor */
   guint frames_in_flight, bands;        /* as in ConvolveOpenOptions */
   GPtrArray *programs;          /* CudaProgram: those that live; not owned */
+  GPtrArray *spares;            /* CudaSlot: of programs that are gone, for the next ones; see slot.c */
   CudaCopier copier;
   CudaThrottle throttle;
   gint cancelled;               /* atomic */

@@ -320,6 +320,9 @@ take_slot (CudaProgram * program, const ConvolveFrame * in,
   free_slot (program, slot);
   if (cuda_slot_ensure (program, slot, in->memory, out->memory, &shortage))
     return slot;
+  if (g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY)
+      && cuda_slots_drop (cuda_program_device (program)))
+    return take_slot (program, in, out, error);
   if (program->n_slots == 1 || !g_error_matches (shortage, CONVOLVE_ERROR,
           CONVOLVE_ERROR_NO_MEMORY)) {
     g_propagate_error (error, g_steal_pointer (&shortage));

@@ -83,6 +83,8 @@ typedef struct {
 } CudaBand;
 
 typedef struct {
+  guint n_made;                 /* events of each kind; */
+  gsize bytes;                  /* of each piece of memory: those of a frame */
   gboolean busy;
   guint64 job;
   CUdeviceptr in_planes, out_planes;    /* 0 until a frame of the host comes */
@@ -108,6 +110,7 @@ typedef struct {
 
 typedef struct {
   ConvolveProgram parent;
+  gboolean complete;            /* made without a fault */
   guint n_groups;
   CudaGroup *group;
   guint n_staged;
@@ -220,10 +223,15 @@ void cuda_program_free (CudaProgram * program);
 gchar *cuda_program_describe (CudaProgram * program);
 
 /* slot.c: with the context current */
+/* A spare one of the device's, or a new one. */
 gboolean cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error);
 gboolean cuda_slot_ensure (CudaProgram * program, CudaSlot * slot, ConvolveMemory in, ConvolveMemory out,
     GError ** error);
 void cuda_slot_clear (CudaSlot * slot);
+/* Clears it, or keeps it for a program to come. */
+void cuda_slot_return (CudaProgram * program, CudaSlot * slot);
+/* Frees what is kept; FALSE if there was nothing. */
+gboolean cuda_slots_drop (CudaDevice * device);
 
 /* history.c */
 ConvolveHistory *cuda_history_new (CudaDevice * device, const GstVideoInfo * info, GError ** error);

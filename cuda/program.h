@@ -82,18 +82,24 @@ typedef struct {
   const ConvolveRect *cuts;     /* NULL, or what each pass sees as its picture; rows above are of that then */
 } CudaBand;
 
+/* Of the bands of a frame. */
 typedef struct {
-  guint n_made;                 /* events of each kind; */
-  gsize bytes;                  /* of each piece of memory: those of a frame */
+  CUevent uploaded[CUDA_MAX_BANDS];
+  CUevent kernel_begin[CUDA_MAX_BANDS], kernel_end[CUDA_MAX_BANDS];
+  CUevent download_begin[CUDA_MAX_BANDS], download_end[CUDA_MAX_BANDS];
+} CudaEvents;
+
+typedef struct {
+  guint n_made;                 /* events of each kind ... */
+  gsize bytes;                  /* ... and bytes of each piece of memory: those of a frame */
   gboolean busy;
   guint64 job;
   CUdeviceptr in_planes, out_planes;    /* 0 until a frame of the host comes */
   guint8 *in_staging, *out_staging;     /* page-locked; NULL until a frame of ordinary memory comes */
   CUevent begin, done;
-  CUevent uploaded[CUDA_MAX_BANDS];
-  CUevent kernel_begin[CUDA_MAX_BANDS], kernel_end[CUDA_MAX_BANDS];
-  CUevent download_begin[CUDA_MAX_BANDS], download_end[CUDA_MAX_BANDS];
+  CudaEvents events[2];         /* without times, and without those that only times need; with times */
   /* Of the job: */
+  gboolean timed;               /* which events */
   guint n_bands, n_kernels;
   gboolean uploads, downloads;
   gint64 begin_us;              /* g_get_monotonic_time () when its work was enqueued */
@@ -126,6 +132,8 @@ typedef struct {
   CudaBand band[CUDA_MAX_BANDS];
   CudaBand whole;               /* the frame as one band */
   guint n_slots, next_slot;
+  guint n_frames;               /* begun */
+  gint64 upload_ns, kernel_ns, download_ns;     /* of the last frame whose times were taken */
   CudaSlot slot[CUDA_MAX_JOBS];
   CudaPace pace, copy_pace[CUDA_COPY_OUT_BATCHES];      /* of whole jobs, and of parts that are copied out */
   GHashTable *failed;           /* job -> GError of jobs that failed before anybody waited for them */

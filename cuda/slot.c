@@ -19,6 +19,19 @@ create_events (CUevent * events, guint n, guint flags, GError ** error)
 }
 
 static gboolean
+create_band_events (CudaEvents * events, guint n, gboolean timed,
+    GError ** error)
+{
+  guint flags = timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
+
+  return create_events (events->uploaded, n, flags, error)
+      && create_events (events->kernel_end, n, flags, error)
+      && create_events (events->download_end, n, flags, error)
+      && (!timed || (create_events (events->kernel_begin, n, flags, error)
+          && create_events (events->download_begin, n, flags, error)));
+}
+
+static gboolean
 take_spare (CudaProgram * program, CudaSlot * slot)
 {
   GPtrArray *spares = cuda_program_device (program)->spares;
@@ -47,11 +60,8 @@ cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error)
   slot->bytes = program->frame_bytes;
   return create_events (&slot->begin, 1, CU_EVENT_DEFAULT, error)
       && create_events (&slot->done, 1, CU_EVENT_DEFAULT, error)
-      && create_events (slot->uploaded, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->kernel_begin, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->kernel_end, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->download_begin, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->download_end, n, CU_EVENT_DEFAULT, error);
+      && create_band_events (&slot->events[0], n, FALSE, error)
+      && create_band_events (&slot->events[1], n, TRUE, error);
 }
 
 static gboolean
@@ -97,11 +107,13 @@ cuda_slot_clear (CudaSlot * slot)
 {
   destroy_events (&slot->begin, 1);
   destroy_events (&slot->done, 1);
-  destroy_events (slot->uploaded, CUDA_MAX_BANDS);
-  destroy_events (slot->kernel_begin, CUDA_MAX_BANDS);
-  destroy_events (slot->kernel_end, CUDA_MAX_BANDS);
-  destroy_events (slot->download_begin, CUDA_MAX_BANDS);
-  destroy_events (slot->download_end, CUDA_MAX_BANDS);
+  for (guint i = 0; i < G_N_ELEMENTS (slot->events); i++) {
+    destroy_events (slot->events[i].uploaded, CUDA_MAX_BANDS);
+    destroy_events (slot->events[i].kernel_begin, CUDA_MAX_BANDS);
+    destroy_events (slot->events[i].kernel_end, CUDA_MAX_BANDS);
+    destroy_events (slot->events[i].download_begin, CUDA_MAX_BANDS);
+    destroy_events (slot->events[i].download_end, CUDA_MAX_BANDS);
+  }
   if (slot->in_planes != 0)
     CU_CALL (cuMemFree, slot->in_planes);
   if (slot->out_planes != 0)

@@ -328,6 +328,8 @@ sample_bytes (const CudaVariant * variant)
 static guint
 variant_warps (const CudaVariant * variant)
 {
+  if (variant->route == CONVOLVE_ROUTE_FOLDED)
+    return CONVOLVE_FOLDED_WARPS;
   return variant->samples == CONVOLVE_SAMPLES_U16 ?
       CONVOLVE_WORDS_WARPS (variant->taps) :
       CONVOLVE_BANDED_WARPS (is_plain (variant), variant->taps);
@@ -349,24 +351,36 @@ highest_matrix (const ConvolveLaunch * launch)
   return ny;
 }
 
+static guint
+frames_of (const ConvolveLaunch * launch)
+{
+  return MAX (launch->n_frames, 1);
+}
+
+static guint
+table_bytes (const CudaVariant * variant, const ConvolveLaunch * launch)
+{
+  return convolve_banded_table_bytes (is_direct (variant),
+      sample_bytes (variant), variant->taps, highest_matrix (launch))
+      + convolve_folded_table_bytes (variant->taps, frames_of (launch));
+}
+
 gboolean
 cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant,
     ConvolveLaunch * launch)
 {
   guint most = device->shared_bytes[variant->id], pitch = 0;
-  guint ny = highest_matrix (launch), table =
-      convolve_banded_table_bytes (is_direct (variant), sample_bytes (variant),
-      variant->taps, ny);
+  guint table = table_bytes (variant, launch);
 
   for (guint i = 0; i < launch->n_pictures; i++)
     pitch = MAX (pitch, convolve_banded_pitch (launch->picture[i].n_components,
             sample_bytes (variant), variant->taps, variant_warps (variant)));
-  launch->stage_bytes = CONVOLVE_BANDED_ROWS * pitch;
+  launch->stage_bytes = CONVOLVE_BANDED_ROWS * pitch * frames_of (launch);
   launch->stages = most <= table ? 0 : MIN ((most - table)
       / (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES),
       CONVOLVE_BANDED_MAX_STAGES);
   return launch->stages >= convolve_banded_least_stages (is_direct (variant),
-      ny);
+      highest_matrix (launch));
 }
 
 guint
@@ -374,8 +388,7 @@ cuda_banded_shared_bytes (const CudaVariant * variant,
     const ConvolveLaunch * launch)
 {
   return launch->stages * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
-      + convolve_banded_table_bytes (is_direct (variant),
-      sample_bytes (variant), variant->taps, highest_matrix (launch));
+      + table_bytes (variant, launch);
 }
 
 static guint

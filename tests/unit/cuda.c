@@ -183,22 +183,49 @@ check_all_plans (ConvolveDevice * device, gboolean fits_all)
 
 /* ---- across frames ---- */
 
-#define N_WINDOW 3
+#define MAX_WINDOW 4
+
+/* Weights of frames, the oldest first; the middle one's is written. */
+typedef struct
+{
+  guint n;
+  gdouble weights[MAX_WINDOW];
+  gdouble sigma;                /* 0: nothing but the sum over frames */
+  gdouble scale;
+  gboolean straight;
+  gboolean fused;               /* bytes go through one launch */
+} Window;
+
+/* *INDENT-OFF* */
+static const Window windows[] = {
+  {3, {1, 3, 2}, 1, 1, FALSE},
+  {3, {1, 3, 2}, 1, 30000, TRUE},        /* two floats */
+  {3, {1, 3, 2}, 0, 1, TRUE, TRUE},
+  {3, {-1, 4, -1}, 0, 1, TRUE, TRUE},
+  {2, {1, 2}, 1.3, 1, TRUE, TRUE},
+  {3, {1, 2, 1}, 2.3, 1.5, TRUE, TRUE},
+  {2, {1, 3}, 4, 1, TRUE, TRUE},
+  {3, {1, 2, 1}, 6, 1, TRUE},            /* too far */
+  {3, {-9, 19, -9}, 1, 1, TRUE},         /* half floats would be too coarse */
+  {4, {1, 2, 2, 1}, 1, 1, TRUE},         /* too little shared memory */
+};
+/* *INDENT-ON* */
 
 static TestFrame *
 filter_window (ConvolveDevice * device, ConvolvePlan * plan,
-    TestFrame * const *frames)
+    TestFrame * const *frames, guint slack, gchar ** text)
 {
-  static const guint slots[N_WINDOW] = { 0, 1, 2 };
+  static const guint slots[MAX_WINDOW] = { 0, 1, 2, 3 };
   g_autoptr (GError) error = NULL;
   ConvolveProgram *program = convolve_program_new (device, plan, &error);
   ConvolveHistory *history = convolve_history_new (device, &plan->info, &error);
-  ConvolveWindow window = { history, N_WINDOW, slots };
-  TestFrame *out = cudatest_frame_new (plan, NULL, 0, NULL);
+  ConvolveWindow window = { history, plan->before + 1 + plan->after, slots };
+  TestFrame *out = cudatest_frame_new (plan, NULL, slack, NULL);
   guint64 job;
 
   g_assert_no_error (error);
-  for (guint i = 0; i < N_WINDOW; i++)
+  *text = device->backend->describe (program);
+  for (guint i = 0; i < window.n; i++)
     convolve_history_store (history, i, &frames[i]->frame, &error);
   g_assert_no_error (error);
   convolve_program_process_window (program, &window, &out->frame, NULL, &job,
@@ -211,30 +238,49 @@ filter_window (ConvolveDevice * device, ConvolvePlan * plan,
   return out;
 }
 
+static ConvolvePlan *
+window_plan (const gchar * format, const Window * window)
+{
+  ConvolveSettings settings;
+  ConvolvePlan *plan;
+
+  convolve_settings_init (&settings);
+  settings.filter = window->sigma > 0 ? GAUSSIAN : CONVOLVE_FILTER_IDENTITY;
+  settings.sigma = window->sigma;
+  settings.scale = window->scale;
+  settings.border = g_test_rand_int_range (0, CONVOLVE_N_BORDERS);
+  if (window->straight)
+    settings.alpha_mode = CONVOLVE_ALPHA_STRAIGHT;
+  settings.kernel_t = convolve_matrix_new (window->n, 1, window->weights);
+  plan = cudatest_plan (format, 45, 38, &settings);
+  convolve_settings_clear (&settings);
+  return plan;
+}
+
 static void
-check_window (ConvolveDevice * device, const gchar * format, gdouble scale)
+check_window (ConvolveDevice * device, const gchar * format,
+    const Window * window, guint slack)
 {
   static const ConvolveOpenOptions options = {.device_id = -1,.n_threads = 1,
     .frames_in_flight = 1
   };
-  static const gdouble weights[N_WINDOW] = { 1, 3, 2 };
   ConvolveDevice *cpu = convolve_device_open (convolve_backend_cpu (),
       &options, NULL);
-  g_autoptr (ConvolvePlan) plan = NULL;
-  ConvolveSettings settings;
-  TestFrame *frames[N_WINDOW], *out, *expected;
+  g_autoptr (ConvolvePlan) plan = window_plan (format, window);
+  TestFrame *frames[MAX_WINDOW], *out, *expected;
+  g_autofree gchar *text = NULL, *cpu_text = NULL;
 
-  convolve_settings_init (&settings);
-  settings.scale = scale;
-  settings.kernel_t = convolve_matrix_new (N_WINDOW, 1, weights);
-  plan = cudatest_plan (format, 45, 38, &settings);
-  convolve_settings_clear (&settings);
-  for (guint i = 0; i < N_WINDOW; i++)
+  for (guint i = 0; i < window->n; i++)
     frames[i] = cudatest_frame_new (plan, NULL, 0, NULL);
-  expected = filter_window (cpu, plan, frames);
-  out = filter_window (device, plan, frames);
+  expected = filter_window (cpu, plan, frames, 0, &cpu_text);
+  out = filter_window (device, plan, frames, slack, &text);
+  g_test_message ("%s: %s", format, text);
   cudatest_compare (plan, expected, out);
-  for (guint i = 0; i < N_WINDOW; i++)
+  if (window->straight && plan->pass[0].layout.type == CONVOLVE_SAMPLE_U8
+      && !g_str_equal (format, "YUY2"))
+    g_assert_cmpint (g_regex_match_simple ("plane 0, .* frames, folded", text,
+            0, 0), ==, window->fused);
+  for (guint i = 0; i < window->n; i++)
     cudatest_frame_free (frames[i]);
   cudatest_frame_free (expected);
   cudatest_frame_free (out);
@@ -244,10 +290,9 @@ check_window (ConvolveDevice * device, const gchar * format, gdouble scale)
 static void
 check_all_windows (ConvolveDevice * device)
 {
-  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
-    check_window (device, formats[f], 1);
-    check_window (device, formats[f], 30000);   /* two floats */
-  }
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
+    for (guint i = 0; i < G_N_ELEMENTS (windows); i++)
+      check_window (device, formats[f], &windows[i], i % 2);
 }
 
 static void

@@ -181,6 +181,63 @@ check_all_plans (ConvolveDevice * device, gboolean fits_all)
   }
 }
 
+/* ---- memory of the device ---- */
+
+static CUcontext
+create_context (void)
+{
+  CUresult (*create) (CUcontext *, unsigned int, CUdevice);
+  GModule *module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
+  CUcontext context;
+
+  g_assert_true (g_module_symbol (module, "cuCtxCreate_v2",
+          (gpointer *) & create));
+  g_assert_cmpint (create (&context, 0, 0), ==, CUDA_SUCCESS);
+  g_assert_cmpint (convolve_cu.cuCtxPopCurrent (NULL), ==, CUDA_SUCCESS);
+  return context;
+}
+
+static void
+destroy_context (CUcontext context)
+{
+  CUresult (*destroy) (CUcontext);
+  GModule *module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
+
+  g_assert_true (g_module_symbol (module, "cuCtxDestroy_v2",
+          (gpointer *) & destroy));
+  g_assert_cmpint (destroy (context), ==, CUDA_SUCCESS);
+}
+
+/* The frame's block in memory of the device, shifted by shift bytes. */
+static CUdeviceptr
+to_device (CUcontext context, const TestFrame * frame, guint shift,
+    ConvolveFrame * device)
+{
+  gsize size = GST_VIDEO_INFO_SIZE (&frame->info);
+  CUdeviceptr memory;
+
+  g_assert_cmpint (convolve_cu.cuCtxPushCurrent (context), ==, CUDA_SUCCESS);
+  g_assert_cmpint (convolve_cu.cuMemAlloc (&memory, size + shift), ==,
+      CUDA_SUCCESS);
+  g_assert_cmpint (convolve_cu.cuMemcpyHtoD (memory + shift, frame->block,
+          size), ==, CUDA_SUCCESS);
+  convolve_cu.cuCtxPopCurrent (NULL);
+  *device = frame->frame;
+  device->memory = CONVOLVE_MEMORY_DEVICE;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&frame->info); p++)
+    device->data[p] = (guint8 *) (gsize) memory + shift
+        + (frame->frame.data[p] - frame->block);
+  return memory;
+}
+
+static void
+free_device (CUcontext context, CUdeviceptr memory)
+{
+  convolve_cu.cuCtxPushCurrent (context);
+  g_assert_cmpint (convolve_cu.cuMemFree (memory), ==, CUDA_SUCCESS);
+  convolve_cu.cuCtxPopCurrent (NULL);
+}
+
 /* ---- across frames ---- */
 
 #define MAX_WINDOW 4
@@ -211,9 +268,11 @@ static const Window windows[] = {
 };
 /* *INDENT-ON* */
 
+/* context: that of the device, whose memory gets the result, at an odd
+ * address; or NULL. */
 static TestFrame *
 filter_window (ConvolveDevice * device, ConvolvePlan * plan,
-    TestFrame * const *frames, guint slack, gchar ** text)
+    TestFrame * const *frames, guint slack, CUcontext context, gchar ** text)
 {
   static const guint slots[MAX_WINDOW] = { 0, 1, 2, 3 };
   g_autoptr (GError) error = NULL;
@@ -221,6 +280,9 @@ filter_window (ConvolveDevice * device, ConvolvePlan * plan,
   ConvolveHistory *history = convolve_history_new (device, &plan->info, &error);
   ConvolveWindow window = { history, plan->before + 1 + plan->after, slots };
   TestFrame *out = cudatest_frame_new (plan, NULL, slack, NULL);
+  ConvolveFrame target = out->frame;
+  CUdeviceptr memory = context != NULL ? to_device (context, out, 1, &target) :
+      0;
   guint64 job;
 
   g_assert_no_error (error);
@@ -228,11 +290,16 @@ filter_window (ConvolveDevice * device, ConvolvePlan * plan,
   for (guint i = 0; i < window.n; i++)
     convolve_history_store (history, i, &frames[i]->frame, &error);
   g_assert_no_error (error);
-  convolve_program_process_window (program, &window, &out->frame, NULL, &job,
+  convolve_program_process_window (program, &window, &target, NULL, &job,
       &error);
   g_assert_no_error (error);
   convolve_device_wait (device, job, &error);
   g_assert_no_error (error);
+  if (memory != 0) {
+    memcpy (out->block, (gpointer) (gsize) (memory + 1),
+        GST_VIDEO_INFO_SIZE (&out->info));
+    free_device (context, memory);
+  }
   convolve_program_free (program);
   convolve_history_free (history);
   return out;
@@ -259,7 +326,7 @@ window_plan (const gchar * format, const Window * window)
 
 static void
 check_window (ConvolveDevice * device, const gchar * format,
-    const Window * window, guint slack)
+    const Window * window, guint slack, CUcontext context)
 {
   static const ConvolveOpenOptions options = {.device_id = -1,.n_threads = 1,
     .frames_in_flight = 1
@@ -272,8 +339,8 @@ check_window (ConvolveDevice * device, const gchar * format,
 
   for (guint i = 0; i < window->n; i++)
     frames[i] = cudatest_frame_new (plan, NULL, 0, NULL);
-  expected = filter_window (cpu, plan, frames, 0, &cpu_text);
-  out = filter_window (device, plan, frames, slack, &text);
+  expected = filter_window (cpu, plan, frames, 0, NULL, &cpu_text);
+  out = filter_window (device, plan, frames, slack, context, &text);
   g_test_message ("%s: %s", format, text);
   cudatest_compare (plan, expected, out);
   if (window->straight && plan->pass[0].layout.type == CONVOLVE_SAMPLE_U8
@@ -288,11 +355,12 @@ check_window (ConvolveDevice * device, const gchar * format,
 }
 
 static void
-check_all_windows (ConvolveDevice * device)
+check_all_windows (ConvolveDevice * device, CUcontext context)
 {
   for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
     for (guint i = 0; i < G_N_ELEMENTS (windows); i++)
-      check_window (device, formats[f], &windows[i], i % 2);
+      check_window (device, formats[f], &windows[i],
+          context != NULL ? 0 : i % 2, context);
 }
 
 static void
@@ -304,7 +372,7 @@ test_variants (void)
   guint missing = 0;
 
   check_all_plans (device, TRUE);
-  check_all_windows (device);
+  check_all_windows (device, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (routes); i++) {
     g_setenv ("CONVOLVE_CUDA_ROUTE", routes[i], TRUE);
     check_all_plans (device, FALSE);
@@ -442,61 +510,6 @@ test_two_programs (void)
 
 /* ---- a neighbour's context ---- */
 
-static CUcontext
-create_context (void)
-{
-  CUresult (*create) (CUcontext *, unsigned int, CUdevice);
-  GModule *module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
-  CUcontext context;
-
-  g_assert_true (g_module_symbol (module, "cuCtxCreate_v2",
-          (gpointer *) & create));
-  g_assert_cmpint (create (&context, 0, 0), ==, CUDA_SUCCESS);
-  g_assert_cmpint (convolve_cu.cuCtxPopCurrent (NULL), ==, CUDA_SUCCESS);
-  return context;
-}
-
-static void
-destroy_context (CUcontext context)
-{
-  CUresult (*destroy) (CUcontext);
-  GModule *module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
-
-  g_assert_true (g_module_symbol (module, "cuCtxDestroy_v2",
-          (gpointer *) & destroy));
-  g_assert_cmpint (destroy (context), ==, CUDA_SUCCESS);
-}
-
-/* The frame's block in memory of the device, shifted by shift bytes. */
-static CUdeviceptr
-to_device (CUcontext context, const TestFrame * frame, guint shift,
-    ConvolveFrame * device)
-{
-  gsize size = GST_VIDEO_INFO_SIZE (&frame->info);
-  CUdeviceptr memory;
-
-  g_assert_cmpint (convolve_cu.cuCtxPushCurrent (context), ==, CUDA_SUCCESS);
-  g_assert_cmpint (convolve_cu.cuMemAlloc (&memory, size + shift), ==,
-      CUDA_SUCCESS);
-  g_assert_cmpint (convolve_cu.cuMemcpyHtoD (memory + shift, frame->block,
-          size), ==, CUDA_SUCCESS);
-  convolve_cu.cuCtxPopCurrent (NULL);
-  *device = frame->frame;
-  device->memory = CONVOLVE_MEMORY_DEVICE;
-  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&frame->info); p++)
-    device->data[p] = (guint8 *) (gsize) memory + shift
-        + (frame->frame.data[p] - frame->block);
-  return memory;
-}
-
-static void
-free_device (CUcontext context, CUdeviceptr memory)
-{
-  convolve_cu.cuCtxPushCurrent (context);
-  g_assert_cmpint (convolve_cu.cuMemFree (memory), ==, CUDA_SUCCESS);
-  convolve_cu.cuCtxPopCurrent (NULL);
-}
-
 /* mode bit 0: input on the device, bit 1: output; shift misaligns them. */
 static void
 check_neighbour (CUcontext context, ConvolveDevice * device,
@@ -555,6 +568,7 @@ test_neighbour (void)
     check_neighbour (context, device, plan, i / 3, 0);
     check_neighbour (context, device, plan, i / 3, 1);
   }
+  check_all_windows (device, context);
   convolve_device_close (device);
   g_assert_cmpuint (sim->live (), ==, before);
   g_assert_cmpuint (sim->depth (), ==, 0);

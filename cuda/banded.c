@@ -380,16 +380,6 @@ is_plain (const CudaVariant * variant)
   return variant->route != CONVOLVE_ROUTE_BANDED;
 }
 
-/* Bytes of weights in shared memory. */
-static guint
-table_bytes (const CudaVariant * variant, guint sample_bytes, guint ny)
-{
-  return variant->route == CONVOLVE_ROUTE_WEIGHTED ?
-      convolve_weighted_table_bytes (variant->taps) :
-      convolve_banded_table_bytes (is_direct (variant), sample_bytes,
-      variant->taps, ny);
-}
-
 static guint
 sample_bytes (const CudaVariant * variant)
 {
@@ -399,6 +389,8 @@ sample_bytes (const CudaVariant * variant)
 static guint
 variant_warps (const CudaVariant * variant)
 {
+  if (variant->route == CONVOLVE_ROUTE_FOLDED)
+    return CONVOLVE_FOLDED_WARPS;
   return variant->samples == CONVOLVE_SAMPLES_U16 ?
       CONVOLVE_WORDS_WARPS (variant->taps) :
       variant->route == CONVOLVE_ROUTE_WEIGHTED ?
@@ -422,23 +414,38 @@ highest_matrix (const ConvolveLaunch * launch)
   return ny;
 }
 
+static guint
+frames_of (const ConvolveLaunch * launch)
+{
+  return MAX (launch->n_frames, 1);
+}
+
+static guint
+table_bytes (const CudaVariant * variant, const ConvolveLaunch * launch)
+{
+  return convolve_banded_table_bytes (is_direct (variant),
+      sample_bytes (variant), variant->taps, highest_matrix (launch))
+      + (variant->route == CONVOLVE_ROUTE_WEIGHTED ?
+      convolve_weighted_table_bytes (variant->taps) : 0)
+      + convolve_folded_table_bytes (variant->taps, frames_of (launch));
+}
+
 gboolean
 cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant,
     ConvolveLaunch * launch)
 {
   guint most = device->shared_bytes[variant->id], pitch = 0;
-  guint ny = highest_matrix (launch);
-  guint table = table_bytes (variant, sample_bytes (variant), ny);
+  guint table = table_bytes (variant, launch);
 
   for (guint i = 0; i < launch->n_pictures; i++)
     pitch = MAX (pitch, convolve_banded_pitch (launch->picture[i].n_components,
             sample_bytes (variant), variant->taps, variant_warps (variant)));
-  launch->stage_bytes = CONVOLVE_BANDED_ROWS * pitch;
+  launch->stage_bytes = CONVOLVE_BANDED_ROWS * pitch * frames_of (launch);
   launch->stages = most <= table ? 0 : MIN ((most - table)
       / (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES),
       CONVOLVE_BANDED_MAX_STAGES);
   return launch->stages >= convolve_banded_least_stages (is_direct (variant),
-      ny);
+      highest_matrix (launch));
 }
 
 guint
@@ -446,7 +453,7 @@ cuda_banded_shared_bytes (const CudaVariant * variant,
     const ConvolveLaunch * launch)
 {
   return launch->stages * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
-      + table_bytes (variant, sample_bytes (variant), highest_matrix (launch));
+      + table_bytes (variant, launch);
 }
 
 static guint

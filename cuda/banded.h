@@ -13,7 +13,10 @@
  *
  * Words: weights x CONVOLVE_WORDS_SCALE are half floats' values, and behind the sums lies for each weight what is left
  * of it, such a value too: a weight is the sum of both. In place of the column's sum stands the product of the row's
- * sum and the column's, with what is left. */
+ * sum and the column's, with what is left.
+ *
+ * Folded (sums over frames): a row of weights is one for each frame, one after the other, each times the frame's
+ * weight; behind them lies the column, and the row's sum is that of all. A stage holds 16 rows of each frame. */
 #ifndef CONVOLVE_CUDA_BANDED_H
 #define CONVOLVE_CUDA_BANDED_H
 
@@ -23,12 +26,15 @@
 /* The largest terms that there are variants for: rows and columns, and whole matrices. */
 #define CONVOLVE_BANDED_MAX_TAPS 65
 #define CONVOLVE_BANDED_MAX_MATRIX 33
+#define CONVOLVE_FOLDED_MAX_TAPS 33
 #define CONVOLVE_WORDS_MAX_TAPS 49
 #define CONVOLVE_BANDED_WARPS(plain, taps) ((plain) ? ((taps) > 17 ? 11 : 15) : (taps) > 33 ? 7 : 11)
 /* The same where samples have 16 bits. */
 #define CONVOLVE_WORDS_WARPS(taps) ((taps) > 17 ? 7 : (taps) > 9 ? 11 : 15)
 /* ... and where colours are weighted by alpha. */
 #define CONVOLVE_WEIGHTED_WARPS(taps) ((taps) > 33 ? 7 : (taps) > 9 ? 11 : 15)
+/* The same of sums over frames: with more of them 99 KiB of shared memory could not hold two stages of three frames. */
+#define CONVOLVE_FOLDED_WARPS 11
 /* A multiprocessor holds one block. */
 #define CONVOLVE_BANDED_THREADS(warps) (32 * (warps) + 32)
 #define CONVOLVE_WORDS_SCALE 16
@@ -64,12 +70,18 @@ convolve_banded_table_bytes (uint32_t direct, uint32_t sample_bytes, uint32_t ta
       + CONVOLVE_BANDED_EDGE_BYTES (taps);
 }
 
-/* The same of weighted: those of colours come on top. */
+/* What weighted adds for colours. */
 static inline CONVOLVE_HOST_DEVICE uint32_t
 convolve_weighted_table_bytes (uint32_t taps)
 {
-  return convolve_banded_table_bytes (0, 1, taps, 0)
-      + 2 * CONVOLVE_BANDED_FRAGMENT_BYTES * CONVOLVE_BANDED_DEPTH (taps);
+  return 2 * CONVOLVE_BANDED_FRAGMENT_BYTES * CONVOLVE_BANDED_DEPTH (taps);
+}
+
+/* What folded adds for frames beside the first. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_folded_table_bytes (uint32_t taps, uint32_t frames)
+{
+  return frames > 1 ? CONVOLVE_BANDED_FRAGMENT_BYTES * (frames - 1) * CONVOLVE_BANDED_DEPTH (taps) : 0;
 }
 
 /* Stages that a block needs at least: direct holds all the rows that a step's results see. */

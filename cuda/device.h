@@ -29,7 +29,8 @@ static inline gboolean
 cuda_variant_is_banded (const CudaVariant * variant)
 {
   return variant->route == CONVOLVE_ROUTE_BANDED || variant->route == CONVOLVE_ROUTE_PLAIN
-      || variant->route == CONVOLVE_ROUTE_WEIGHTED || variant->route == CONVOLVE_ROUTE_DIRECT;
+      || variant->route == CONVOLVE_ROUTE_WEIGHTED || variant->route == CONVOLVE_ROUTE_DIRECT
+      || variant->route == CONVOLVE_ROUTE_FOLDED;
 }
 
 /* All variants, in the order of variants.h; *n is their number. */

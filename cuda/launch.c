@@ -171,7 +171,8 @@ count_taps (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p)
   guint64 taps = 0;
 
   for (guint t = 0; t < set->n_terms; t++)
-    taps += launch->separable ? set->term[t].nx + set->term[t].ny :
+    taps += launch->separable ?
+        set->term[t].nx * MAX (launch->n_frames, 1) + set->term[t].ny :
         (guint64) set->term[t].nx * set->term[t].ny;
   return taps;
 }
@@ -270,6 +271,8 @@ cuda_group_run (CudaProgram * program, const CudaGroup * group,
     launch.weights = chosen->launch.weights;
     memcpy (launch.set, chosen->launch.set, sizeof (launch.set));
   }
+  if (!cuda_folded_place (&launch, in, error))
+    return FALSE;
   n = count_pieces (device, &launch);
   for (guint i = 0; i < n; i++)
     if (!launch_part (device, chosen, &launch, i, n, error))

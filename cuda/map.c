@@ -223,7 +223,9 @@ set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
     set->term[t].ax = set->term[t].ay = 0;
     if (term != NULL)
       term_size (term, &set->term[t]);
-    if (banded != NULL) {
+    if (banded != NULL && banded->route == CONVOLVE_ROUTE_FOLDED) {
+      cuda_folded_append_term (weights, operation);
+    } else if (banded != NULL) {
       cuda_banded_append_term (weights, term, banded);
     } else if (term == NULL) {
       append_identity (weights, separable ? 2 : 1);
@@ -327,9 +329,17 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
   };
   Need any;
 
-  if (force == CUDA_FORCE_STAGE || (pass->operation != NULL
-          && convolve_operation_is_windowed (pass->operation)))
+  if (force == CUDA_FORCE_STAGE)
     return need;
+  if (pass->operation != NULL
+      && convolve_operation_is_windowed (pass->operation)) {
+    if (force == CUDA_FORCE_NONE && need.samples == CONVOLVE_SAMPLES_U8
+        && cuda_folded_takes (device, pass)) {
+      need.route = CONVOLVE_ROUTE_FOLDED;
+      need.n_terms = 1;
+    }
+    return need;
+  }
   if (pass->operation == NULL) {
     need.route = CONVOLVE_ROUTE_STENCIL;
     return need;
@@ -388,7 +398,9 @@ static gboolean
 passes_agree (const ConvolvePass * a, const ConvolvePass * b)
 {
   return a->operation == b->operation
-      || (a->operation->combine == b->operation->combine
+      || (convolve_operation_frames (a->operation)
+      == convolve_operation_frames (b->operation)
+      && a->operation->combine == b->operation->combine
       && a->operation->amount == b->operation->amount
       && (a->operation->term[0].matrix == NULL)
       == (b->operation->term[0].matrix == NULL));
@@ -405,7 +417,9 @@ find_group (CudaProgram * program, Sets * sets, const Need * need,
     const ConvolvePass *first = &plan->pass[program->group[g].pass[0]];
 
     if (sets[g].need.samples != need->samples
-        || sets[g].need.weighted != need->weighted)
+        || sets[g].need.weighted != need->weighted
+        || (sets[g].need.route == CONVOLVE_ROUTE_FOLDED
+            && need->route != CONVOLVE_ROUTE_FOLDED))
       continue;
     if (pass->operation != NULL && (sets[g].need.route != need->route
             || sets[g].need.n_terms != need->n_terms
@@ -472,7 +486,8 @@ group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
   const CudaVariant *variant;
   ConvolveLaunch *launch = &group->wide.launch;
 
-  need.route = !launch->separable ? CONVOLVE_ROUTE_DIRECT :
+  need.route = need.route == CONVOLVE_ROUTE_FOLDED ? need.route :
+      !launch->separable ? CONVOLVE_ROUTE_DIRECT :
       need.weighted ? CONVOLVE_ROUTE_WEIGHTED :
       need.plain || need.samples == CONVOLVE_SAMPLES_U16 ?
       CONVOLVE_ROUTE_PLAIN : CONVOLVE_ROUTE_BANDED;
@@ -486,6 +501,25 @@ group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
   return TRUE;
 }
 
+/* Of sums over frames, whose rows are always aligned: there is but one way. */
+static void
+group_finish_folded (CudaDevice * device, CudaGroup * group,
+    const ConvolvePass * first, const Sets * sets, GArray * weights)
+{
+  ConvolveLaunch *launch = &group->wide.launch;
+  guint taps = 1;
+
+  *launch = group->any.launch;
+  launch_init (&group->wide, group, first, NULL);
+  launch->separable = TRUE;
+  launch->n_frames = convolve_operation_frames (first->operation);
+  launch->weights = TRUE;
+  for (guint i = 0; i < sets->n_operations; i++)
+    taps = MAX (taps, set_taps (sets->operation[i]));
+  group_try_banded (device, group, sets, taps, weights);
+  group->any = group->wide;
+}
+
 static void
 group_finish (CudaProgram * program, CudaGroup * group, Sets * sets,
     GArray * weights)
@@ -497,6 +531,10 @@ group_finish (CudaProgram * program, CudaGroup * group, Sets * sets,
   const CudaVariant *variant;
   ConvolveLaunch *launch = &group->any.launch;
 
+  if (any.route == CONVOLVE_ROUTE_FOLDED) {
+    group_finish_folded (device, group, first, sets, weights);
+    return;
+  }
   any.samples = CONVOLVE_SAMPLES_ANY;
   launch_init (&group->any, group, first, find_variant (&any, G_MAXUINT16));
   for (guint i = 0; i < sets->n_operations; i++) {

@@ -17,6 +17,8 @@
 /* Weights that travel inside the launch (they reach the kernel through the constant bank); what does not fit lies in
  * the program's own device memory. */
 #define CONVOLVE_LAUNCH_WEIGHTS 352
+/* Frames that a launch can sum over; more go through stages. */
+#define CONVOLVE_FOLDED_MAX_FRAMES 5
 
 /* How a sample is stored, as the kernels tell them apart. */
 enum {
@@ -94,6 +96,11 @@ typedef struct {
   uint8_t stages;               /* banded: stages of shared memory, at least 2 ... */
   uint32_t stage_bytes;         /* ... and the bytes of one, enough for every picture */
   float weight[CONVOLVE_LAUNCH_WEIGHTS];
+  /* folded: the sum is over so many frames; rows of frame f, the oldest first, are frame[f] bytes (a multiple of 16)
+   * behind those of the pictures' src, which are in the frame that is copied from. 0: src alone. */
+  uint32_t n_frames;
+  uint32_t reserved;
+  int64_t frame[CONVOLVE_FOLDED_MAX_FRAMES];
 } ConvolveLaunch;
 
 /* The staged route: samples become float pictures in scratch memory, stages go from one to another, and the last makes

@@ -229,9 +229,11 @@ describe_group (const CudaProgram * program, const CudaGroup * group,
   for (guint i = 0; i < group->n_passes; i++) {
     const ConvolvePass *pass = &program->parent.plan->pass[group->pass[i]];
 
-    g_string_append_printf (text, "plane %u, %d x %d: %s",
-        pass->layout.plane, pass->width, pass->height,
-        group->wide.variant->name);
+    g_string_append_printf (text, "plane %u, %d x %d: ",
+        pass->layout.plane, pass->width, pass->height);
+    if (group->wide.launch.n_frames > 1)
+      g_string_append_printf (text, "%u frames, ", group->wide.launch.n_frames);
+    g_string_append (text, group->wide.variant->name);
     if (group->wide.variant != group->any.variant)
       g_string_append_printf (text, " (unaligned: %s)",
           group->any.variant->name);

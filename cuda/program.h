@@ -151,7 +151,9 @@ typedef struct _CudaFrame CudaFrame;
 struct _CudaFrame {
   CUdeviceptr data[CONVOLVE_MAX_PLANES];
   gint stride[CONVOLVE_MAX_PLANES];
-  const CudaFrame *window;      /* of an input: the frames that the plan sums over, laid out alike; or NULL */
+  /* Of an input: the frames that the plan sums over, or NULL. They are laid out alike, planes as far apart, and
+   * distances are multiples of 16. */
+  const CudaFrame *window;
 };
 
 /* map.c: chooses for each pass; weights collects floats for the device's memory. */
@@ -219,6 +221,12 @@ guint cuda_banded_shared_bytes (const CudaVariant * variant, const ConvolveLaunc
 guint cuda_banded_threads (const CudaVariant * variant);
 /* Numbers the tasks of all pictures; gives back the grid's blocks. */
 guint cuda_banded_geometry (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
+
+/* folded.c: passes that sum over frames in one launch */
+gboolean cuda_folded_takes (const CudaDevice * device, const ConvolvePass * pass);
+void cuda_folded_append_term (GArray * weights, const ConvolveOperation * operation);
+/* Tells the launch where the frames are that it sums over, if it does. */
+gboolean cuda_folded_place (ConvolveLaunch * launch, const CudaFrame * in, GError ** error);
 
 /* bands.c */
 void cuda_planes_init (CudaProgram * program);

@@ -133,7 +133,8 @@ template <int PIXEL, int PLACE> struct Edges {
     return (uint32_t)(n_left + warps - first_right) << 27 | (warp == 0 ? left : warp == warps - 1 ? right : 0);
   }
   /* In the stage that has come. */
-  __device__ __forceinline__ void apply (const Stages &stages, int pitch, int lane) const
+  __device__ __forceinline__ void apply (const Stages &stages, int pitch, int lane,
+                                         int rows = CONVOLVE_BANDED_ROWS) const
   {
     uint32_t word = kept, stage = stages.at ();
 
@@ -150,7 +151,7 @@ template <int PIXEL, int PLACE> struct Edges {
       uint32_t row = stage + (lane >> shift) * pitch;
 
 #pragma unroll 4
-      for (int r = lane >> shift; r < CONVOLVE_BANDED_ROWS; r += step, row += step * pitch)
+      for (int r = lane >> shift; r < rows; r += step, row += step * pitch)
         move_pixel<PIXEL> (row + (word & 0xfff), row + (word >> 12 & 0xfff));
       fence_copies ();
     }
@@ -158,8 +159,13 @@ template <int PIXEL, int PLACE> struct Edges {
   }
 };
 
+/* Where the picture's rows are: in the picture. */
+struct PictureRows {
+  __device__ static uint64_t start (const ConvolveLaunchPicture &p) { return p.src; }
+};
+
 /* What a task reads, and from where. */
-template <int N, int BYTES> struct Feed {
+template <int N, int BYTES, class Place = PictureRows> struct Feed : Place {
   static constexpr int pixel = N * BYTES; /* bytes of one; samples have BYTES */
   const ConvolveLaunch &l;
   const ConvolveLaunchPicture &p;
@@ -203,7 +209,7 @@ template <int N, int BYTES> struct Feed {
   }
   __device__ const uint8_t *row (int y) const
   {
-    return reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)y * p.src_stride;
+    return reinterpret_cast<const uint8_t *> (this->start (p)) + (ptrdiff_t)y * p.src_stride;
   }
   __device__ Rows rows_at (int y) const
   {
@@ -225,6 +231,18 @@ template <int N, int BYTES> struct Feed {
 
   /* Asks for rows y .. of a stage; barrier gets the arrivals. */
   __device__ void ask (uint32_t stage, uint32_t barrier, int y) const
+  {
+    announce (barrier, copy (stage, barrier, y));
+  }
+  /* Tells the barrier of the copies, bytes of which are of the copy engine. */
+  __device__ void announce (uint32_t barrier, int bytes) const
+  {
+    barrier_arrive_after_copies (barrier);
+    if (lane == 0)
+      barrier_arrive_expecting (barrier, bytes);
+  }
+  /* Starts the copies; gives back the bytes that come by the copy engine. */
+  __device__ int copy (uint32_t stage, uint32_t barrier, int y) const
   {
     Rows rows = rows_at (y);
     int bytes = 0;
@@ -248,9 +266,7 @@ template <int N, int BYTES> struct Feed {
     } else {
       copy_rows<4> (stage, y, rows);
     }
-    barrier_arrive_after_copies (barrier);
-    if (lane == 0)
-      barrier_arrive_expecting (barrier, bytes);
+    return bytes;
   }
 
   /* Adds what is not copied to a stage that has landed. */
@@ -372,9 +388,9 @@ template <int N, int BYTES> struct Feed {
 };
 
 /* Stages of a task from row y on, one after the other. */
-template <int N, int BYTES>
+template <class Feed>
 __device__ inline void
-feed_task (const Feed<N, BYTES> &feed, Stages &stages, uint32_t &landed_turns, int y, int steps)
+feed_task (Feed &feed, Stages &stages, uint32_t &landed_turns, int y, int steps)
 {
   /* Copies of so many stages are on their way before the oldest is patched. */
   int lag = feed.patches () ? min ((int)feed.l.stages - 1, 2) : 0;

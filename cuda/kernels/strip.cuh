@@ -138,7 +138,7 @@ template <int N, int BYTES, int R, int WARPS> struct Task {
 };
 
 /* The tasks of a picture that are this block's, block counting on: the warp that loads. */
-template <int N, int BYTES, int R, int WARPS>
+template <int N, int BYTES, int R, int WARPS, class From = Feed<N, BYTES>>
 __device__ __forceinline__ void
 feed_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages,
               uint32_t &landed_turns)
@@ -146,7 +146,7 @@ feed_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t 
   int lane = lane_index ();
   const ConvolveLaunchTerm &term = l.set[p.weights].term[0];
   uint32_t tasks = p.blocks_x * p.blocks_y;
-  Feed<N, BYTES> feed (l, p, lane);
+  From feed (l, p, lane);
 
   feed.pitch = convolve_banded_pitch (N, BYTES, 2 * R + 1, WARPS);
   for (; block - p.first_block < tasks; block += gridDim.x) {

@@ -12,13 +12,14 @@
  *            PLAIN      the same where nothing but rounding comes after the sums; U16: gain, offset and limits too
  *            WEIGHTED   PLAIN for four components of which one is alpha, and colours count as much as they are opaque
  *            DIRECT     a whole matrix as products of matrices (8.0 or more)
+ *            FOLDED     rows and columns of a sum over frames, as products of matrices (8.0 or more)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot; STAGE_STEPS and
  *                       STAGE_DIFFUSE_STEPS do several iterations in one
  *   samples  U8, U16: components side by side, native byte order; ANY: everything else (packed 4:2:2, 10:10:10:2,
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
  *   terms    terms that it sums or combines
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
- *            the host); 0: any, told by the launch (weights in device memory); BANDED to DIRECT: the most
+ *            the host); 0: any, told by the launch (weights in device memory); BANDED to FOLDED: the most
  *            of a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
  *            middle */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
@@ -90,6 +91,11 @@
   X (direct_u8_n17, direct, DIRECT, U8, 1, 17) \
   X (direct_u8_n33, direct, DIRECT, U8, 1, 33)
 
+#define CONVOLVE_VARIANTS_FOLDED(X) \
+  X (folded_u8_n9, folded, FOLDED, U8, 1, 9) \
+  X (folded_u8_n17, folded, FOLDED, U8, 1, 17) \
+  X (folded_u8_n33, folded, FOLDED, U8, 1, 33)
+
 #define CONVOLVE_VARIANTS_STAGE(X) \
   X (stage_load, stage, STAGE_LOAD, FLOAT, 1, 0) \
   X (stage_rows, stage, STAGE_ROWS, FLOAT, 1, 0) \
@@ -128,14 +134,15 @@
   CONVOLVE_VARIANTS_WORDS (X) \
   CONVOLVE_VARIANTS_WEIGHTED (X) \
   CONVOLVE_VARIANTS_DIRECT (X) \
+  CONVOLVE_VARIANTS_FOLDED (X) \
   CONVOLVE_VARIANTS_STAGE (X) \
   CONVOLVE_VARIANTS_STEPS (X) \
   CONVOLVE_VARIANTS_LINES (X)
 
 /* The sources, each a fatbin of its own. */
 #define CONVOLVE_SOURCES(X) \
-  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (weighted) X (direct) X (stage) X (steps) \
-  X (lines)
+  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (weighted) X (direct) X (folded) X (stage) \
+  X (steps) X (lines)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -145,6 +152,7 @@ enum {
   CONVOLVE_ROUTE_PLAIN,
   CONVOLVE_ROUTE_WEIGHTED,
   CONVOLVE_ROUTE_DIRECT,
+  CONVOLVE_ROUTE_FOLDED,
   CONVOLVE_ROUTE_STAGE_LOAD,
   CONVOLVE_ROUTE_STAGE_ROWS,
   CONVOLVE_ROUTE_STAGE_COLUMNS,

@@ -261,6 +261,22 @@ draw_deep (Random * random)
   return convolve_matrix_new_deep (width, height, depth, w, NULL);
 }
 
+/* Such as are in use: few, that sum up to about 1; one may be negative. */
+static ConvolveMatrix *
+draw_few_frames (Random * random)
+{
+  gdouble w[5], sum = 0;
+  guint n = 2 + random_below (random, G_N_ELEMENTS (w) - 1);
+
+  for (guint i = 0; i < n; i++)
+    sum += w[i] = random_between (random, 0.1, 1);
+  for (guint i = 0; i < n; i++)
+    w[i] /= sum;
+  if (random_one_in (random, 3))
+    w[random_below (random, n)] *= -1;
+  return convolve_matrix_new (n, 1, w);
+}
+
 void
 draw_time (Random * random, ConvolveSettings * s, guint * n, guint * own)
 {
@@ -275,7 +291,8 @@ draw_time (Random * random, ConvolveSettings * s, guint * n, guint * own)
     s->iterations = 1;
     return;
   }
-  s->kernel_t = draw_matrix (random, 1 + random_below (random, 7), 1);
+  s->kernel_t = random_one_in (random, 2) ? draw_few_frames (random) :
+      draw_matrix (random, 1 + random_below (random, 7), 1);
   if (sum_is_small (s->kernel_t))
     s->normalize = FALSE;
   /* Iterations want a sum of 1. */

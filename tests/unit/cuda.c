@@ -181,60 +181,173 @@ check_all_plans (ConvolveDevice * device, gboolean fits_all)
   }
 }
 
+/* ---- memory of the device ---- */
+
+static CUcontext
+create_context (void)
+{
+  CUresult (*create) (CUcontext *, unsigned int, CUdevice);
+  GModule *module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
+  CUcontext context;
+
+  g_assert_true (g_module_symbol (module, "cuCtxCreate_v2",
+          (gpointer *) & create));
+  g_assert_cmpint (create (&context, 0, 0), ==, CUDA_SUCCESS);
+  g_assert_cmpint (convolve_cu.cuCtxPopCurrent (NULL), ==, CUDA_SUCCESS);
+  return context;
+}
+
+static void
+destroy_context (CUcontext context)
+{
+  CUresult (*destroy) (CUcontext);
+  GModule *module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
+
+  g_assert_true (g_module_symbol (module, "cuCtxDestroy_v2",
+          (gpointer *) & destroy));
+  g_assert_cmpint (destroy (context), ==, CUDA_SUCCESS);
+}
+
+/* The frame's block in memory of the device, shifted by shift bytes. */
+static CUdeviceptr
+to_device (CUcontext context, const TestFrame * frame, guint shift,
+    ConvolveFrame * device)
+{
+  gsize size = GST_VIDEO_INFO_SIZE (&frame->info);
+  CUdeviceptr memory;
+
+  g_assert_cmpint (convolve_cu.cuCtxPushCurrent (context), ==, CUDA_SUCCESS);
+  g_assert_cmpint (convolve_cu.cuMemAlloc (&memory, size + shift), ==,
+      CUDA_SUCCESS);
+  g_assert_cmpint (convolve_cu.cuMemcpyHtoD (memory + shift, frame->block,
+          size), ==, CUDA_SUCCESS);
+  convolve_cu.cuCtxPopCurrent (NULL);
+  *device = frame->frame;
+  device->memory = CONVOLVE_MEMORY_DEVICE;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&frame->info); p++)
+    device->data[p] = (guint8 *) (gsize) memory + shift
+        + (frame->frame.data[p] - frame->block);
+  return memory;
+}
+
+static void
+free_device (CUcontext context, CUdeviceptr memory)
+{
+  convolve_cu.cuCtxPushCurrent (context);
+  g_assert_cmpint (convolve_cu.cuMemFree (memory), ==, CUDA_SUCCESS);
+  convolve_cu.cuCtxPopCurrent (NULL);
+}
+
 /* ---- across frames ---- */
 
-#define N_WINDOW 3
+#define MAX_WINDOW 4
 
+/* Weights of frames, the oldest first; the middle one's is written. */
+typedef struct
+{
+  guint n;
+  gdouble weights[MAX_WINDOW];
+  gdouble sigma;                /* 0: nothing but the sum over frames */
+  gdouble scale;
+  gboolean straight;
+  gboolean fused;               /* bytes go through one launch */
+} Window;
+
+/* *INDENT-OFF* */
+static const Window windows[] = {
+  {3, {1, 3, 2}, 1, 1, FALSE},
+  {3, {1, 3, 2}, 1, 30000, TRUE},        /* two floats */
+  {3, {1, 3, 2}, 0, 1, TRUE, TRUE},
+  {3, {-1, 4, -1}, 0, 1, TRUE, TRUE},
+  {2, {1, 2}, 1.3, 1, TRUE, TRUE},
+  {3, {1, 2, 1}, 2.3, 1.5, TRUE, TRUE},
+  {2, {1, 3}, 4, 1, TRUE, TRUE},
+  {3, {1, 2, 1}, 6, 1, TRUE},            /* too far */
+  {3, {-9, 19, -9}, 1, 1, TRUE},         /* half floats would be too coarse */
+  {4, {1, 2, 2, 1}, 1, 1, TRUE},         /* too little shared memory */
+};
+/* *INDENT-ON* */
+
+/* context: that of the device, whose memory gets the result, at an odd
+ * address; or NULL. */
 static TestFrame *
 filter_window (ConvolveDevice * device, ConvolvePlan * plan,
-    TestFrame * const *frames)
+    TestFrame * const *frames, guint slack, CUcontext context, gchar ** text)
 {
-  static const guint slots[N_WINDOW] = { 0, 1, 2 };
+  static const guint slots[MAX_WINDOW] = { 0, 1, 2, 3 };
   g_autoptr (GError) error = NULL;
   ConvolveProgram *program = convolve_program_new (device, plan, &error);
   ConvolveHistory *history = convolve_history_new (device, &plan->info, &error);
-  ConvolveWindow window = { history, N_WINDOW, slots };
-  TestFrame *out = cudatest_frame_new (plan, NULL, 0, NULL);
+  ConvolveWindow window = { history, plan->before + 1 + plan->after, slots };
+  TestFrame *out = cudatest_frame_new (plan, NULL, slack, NULL);
+  ConvolveFrame target = out->frame;
+  CUdeviceptr memory = context != NULL ? to_device (context, out, 1, &target) :
+      0;
   guint64 job;
 
   g_assert_no_error (error);
-  for (guint i = 0; i < N_WINDOW; i++)
+  *text = device->backend->describe (program);
+  for (guint i = 0; i < window.n; i++)
     convolve_history_store (history, i, &frames[i]->frame, &error);
   g_assert_no_error (error);
-  convolve_program_process_window (program, &window, &out->frame, NULL, &job,
+  convolve_program_process_window (program, &window, &target, NULL, &job,
       &error);
   g_assert_no_error (error);
   convolve_device_wait (device, job, &error);
   g_assert_no_error (error);
+  if (memory != 0) {
+    memcpy (out->block, (gpointer) (gsize) (memory + 1),
+        GST_VIDEO_INFO_SIZE (&out->info));
+    free_device (context, memory);
+  }
   convolve_program_free (program);
   convolve_history_free (history);
   return out;
 }
 
+static ConvolvePlan *
+window_plan (const gchar * format, const Window * window)
+{
+  ConvolveSettings settings;
+  ConvolvePlan *plan;
+
+  convolve_settings_init (&settings);
+  settings.filter = window->sigma > 0 ? GAUSSIAN : CONVOLVE_FILTER_IDENTITY;
+  settings.sigma = window->sigma;
+  settings.scale = window->scale;
+  settings.border = g_test_rand_int_range (0, CONVOLVE_N_BORDERS);
+  if (window->straight)
+    settings.alpha_mode = CONVOLVE_ALPHA_STRAIGHT;
+  settings.kernel_t = convolve_matrix_new (window->n, 1, window->weights);
+  plan = cudatest_plan (format, 45, 38, &settings);
+  convolve_settings_clear (&settings);
+  return plan;
+}
+
 static void
-check_window (ConvolveDevice * device, const gchar * format, gdouble scale)
+check_window (ConvolveDevice * device, const gchar * format,
+    const Window * window, guint slack, CUcontext context)
 {
   static const ConvolveOpenOptions options = {.device_id = -1,.n_threads = 1,
     .frames_in_flight = 1
   };
-  static const gdouble weights[N_WINDOW] = { 1, 3, 2 };
   ConvolveDevice *cpu = convolve_device_open (convolve_backend_cpu (),
       &options, NULL);
-  g_autoptr (ConvolvePlan) plan = NULL;
-  ConvolveSettings settings;
-  TestFrame *frames[N_WINDOW], *out, *expected;
+  g_autoptr (ConvolvePlan) plan = window_plan (format, window);
+  TestFrame *frames[MAX_WINDOW], *out, *expected;
+  g_autofree gchar *text = NULL, *cpu_text = NULL;
 
-  convolve_settings_init (&settings);
-  settings.scale = scale;
-  settings.kernel_t = convolve_matrix_new (N_WINDOW, 1, weights);
-  plan = cudatest_plan (format, 45, 38, &settings);
-  convolve_settings_clear (&settings);
-  for (guint i = 0; i < N_WINDOW; i++)
+  for (guint i = 0; i < window->n; i++)
     frames[i] = cudatest_frame_new (plan, NULL, 0, NULL);
-  expected = filter_window (cpu, plan, frames);
-  out = filter_window (device, plan, frames);
+  expected = filter_window (cpu, plan, frames, 0, NULL, &cpu_text);
+  out = filter_window (device, plan, frames, slack, context, &text);
+  g_test_message ("%s: %s", format, text);
   cudatest_compare (plan, expected, out);
-  for (guint i = 0; i < N_WINDOW; i++)
+  if (window->straight && plan->pass[0].layout.type == CONVOLVE_SAMPLE_U8
+      && !g_str_equal (format, "YUY2"))
+    g_assert_cmpint (g_regex_match_simple ("plane 0, .* frames, folded", text,
+            0, 0), ==, window->fused);
+  for (guint i = 0; i < window->n; i++)
     cudatest_frame_free (frames[i]);
   cudatest_frame_free (expected);
   cudatest_frame_free (out);
@@ -242,12 +355,12 @@ check_window (ConvolveDevice * device, const gchar * format, gdouble scale)
 }
 
 static void
-check_all_windows (ConvolveDevice * device)
+check_all_windows (ConvolveDevice * device, CUcontext context)
 {
-  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
-    check_window (device, formats[f], 1);
-    check_window (device, formats[f], 30000);   /* two floats */
-  }
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++)
+    for (guint i = 0; i < G_N_ELEMENTS (windows); i++)
+      check_window (device, formats[f], &windows[i],
+          context != NULL ? 0 : i % 2, context);
 }
 
 static void
@@ -259,7 +372,7 @@ test_variants (void)
   guint missing = 0;
 
   check_all_plans (device, TRUE);
-  check_all_windows (device);
+  check_all_windows (device, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (routes); i++) {
     g_setenv ("CONVOLVE_CUDA_ROUTE", routes[i], TRUE);
     check_all_plans (device, FALSE);
@@ -434,61 +547,6 @@ test_spares (void)
 
 /* ---- a neighbour's context ---- */
 
-static CUcontext
-create_context (void)
-{
-  CUresult (*create) (CUcontext *, unsigned int, CUdevice);
-  GModule *module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
-  CUcontext context;
-
-  g_assert_true (g_module_symbol (module, "cuCtxCreate_v2",
-          (gpointer *) & create));
-  g_assert_cmpint (create (&context, 0, 0), ==, CUDA_SUCCESS);
-  g_assert_cmpint (convolve_cu.cuCtxPopCurrent (NULL), ==, CUDA_SUCCESS);
-  return context;
-}
-
-static void
-destroy_context (CUcontext context)
-{
-  CUresult (*destroy) (CUcontext);
-  GModule *module = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY);
-
-  g_assert_true (g_module_symbol (module, "cuCtxDestroy_v2",
-          (gpointer *) & destroy));
-  g_assert_cmpint (destroy (context), ==, CUDA_SUCCESS);
-}
-
-/* The frame's block in memory of the device, shifted by shift bytes. */
-static CUdeviceptr
-to_device (CUcontext context, const TestFrame * frame, guint shift,
-    ConvolveFrame * device)
-{
-  gsize size = GST_VIDEO_INFO_SIZE (&frame->info);
-  CUdeviceptr memory;
-
-  g_assert_cmpint (convolve_cu.cuCtxPushCurrent (context), ==, CUDA_SUCCESS);
-  g_assert_cmpint (convolve_cu.cuMemAlloc (&memory, size + shift), ==,
-      CUDA_SUCCESS);
-  g_assert_cmpint (convolve_cu.cuMemcpyHtoD (memory + shift, frame->block,
-          size), ==, CUDA_SUCCESS);
-  convolve_cu.cuCtxPopCurrent (NULL);
-  *device = frame->frame;
-  device->memory = CONVOLVE_MEMORY_DEVICE;
-  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&frame->info); p++)
-    device->data[p] = (guint8 *) (gsize) memory + shift
-        + (frame->frame.data[p] - frame->block);
-  return memory;
-}
-
-static void
-free_device (CUcontext context, CUdeviceptr memory)
-{
-  convolve_cu.cuCtxPushCurrent (context);
-  g_assert_cmpint (convolve_cu.cuMemFree (memory), ==, CUDA_SUCCESS);
-  convolve_cu.cuCtxPopCurrent (NULL);
-}
-
 /* mode bit 0: input on the device, bit 1: output; shift misaligns them. */
 static void
 check_neighbour (CUcontext context, ConvolveDevice * device,
@@ -547,6 +605,7 @@ test_neighbour (void)
     check_neighbour (context, device, plan, i / 3, 0);
     check_neighbour (context, device, plan, i / 3, 1);
   }
+  check_all_windows (device, context);
   convolve_device_close (device);
   g_assert_cmpuint (sim->live (), ==, before);
   g_assert_cmpuint (sim->depth (), ==, 0);

@@ -53,7 +53,14 @@ sim_kernel_is_banded (const SimKernel * kernel)
   return kernel->route == CONVOLVE_ROUTE_BANDED
       || kernel->route == CONVOLVE_ROUTE_PLAIN
       || kernel->route == CONVOLVE_ROUTE_WEIGHTED
-      || kernel->route == CONVOLVE_ROUTE_DIRECT;
+      || kernel->route == CONVOLVE_ROUTE_DIRECT
+      || sim_kernel_is_folded (kernel);
+}
+
+gboolean
+sim_kernel_is_folded (const SimKernel * kernel)
+{
+  return kernel->route == CONVOLVE_ROUTE_FOLDED;
 }
 
 gboolean
@@ -79,6 +86,8 @@ sim_kernel_has_words (const SimKernel * kernel)
 static guint
 banded_warps (const SimKernel * kernel)
 {
+  if (sim_kernel_is_folded (kernel))
+    return CONVOLVE_FOLDED_WARPS;
   return sim_kernel_has_words (kernel) ? CONVOLVE_WORDS_WARPS (kernel->taps) :
       sim_kernel_is_weighted (kernel) ? CONVOLVE_WEIGHTED_WARPS (kernel->taps) :
       CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
@@ -211,10 +220,31 @@ check_alignment (const SimKernel * kernel, const ConvolveLaunchPicture * p)
   if (!p->contiguous || p->swap || p->pixel_step != pixel
       || p->store != (bytes == 1 ? CONVOLVE_STORE_U8 : CONVOLVE_STORE_U16))
     sim_misuse ("%s got samples that are not side by side", kernel->name);
-  if (p->src % wanted != 0 || p->dst % wanted != 0
-      || p->src_stride % (gint) wanted != 0
-      || p->dst_stride % (gint) wanted != 0)
+  if (p->src % wanted != 0 || p->src_stride % (gint) wanted != 0
+      || (!sim_kernel_is_folded (kernel) && (p->dst % wanted != 0
+              || p->dst_stride % (gint) wanted != 0)))
     sim_misuse ("%s got rows that are not aligned to %u", kernel->name, wanted);
+}
+
+/* The frames of a sum over them. */
+static gboolean
+check_frames (const SimKernel * kernel, const ConvolveLaunch * launch,
+    const ConvolveLaunchPicture * p)
+{
+  if (!sim_kernel_is_folded (kernel))
+    return TRUE;
+  if (launch->n_frames < 1 || launch->n_frames > CONVOLVE_FOLDED_MAX_FRAMES) {
+    sim_misuse ("%s got %u frames", kernel->name, launch->n_frames);
+    return FALSE;
+  }
+  for (guint f = 0; f < launch->n_frames; f++) {
+    if (launch->frame[f] % 16 != 0)
+      sim_misuse ("%s got a frame that is not aligned to 16", kernel->name);
+    if (!sim_check_rows ("a frame of a sum", p->src + launch->frame[f],
+            p->src_stride, p->height, sim_row_bytes (p)))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 static gboolean
@@ -298,7 +328,8 @@ static const float *
 term_weights (const SimKernel * kernel, const ConvolveLaunch * launch,
     const ConvolveLaunchTerm * term)
 {
-  gsize n = launch->separable ? (gsize) term->nx + term->ny :
+  gsize rows = sim_kernel_is_folded (kernel) ? launch->n_frames : 1;
+  gsize n = launch->separable ? rows * term->nx + term->ny :
       (gsize) term->nx * term->ny;
 
   if (term->nx == 0 || term->ny == 0 || term->ax >= term->nx
@@ -351,13 +382,15 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
   guint nx = 0, ny = 0, ax = 0, ay = 0;
 
   if (sim_kernel_is_banded (kernel)) {
+    guint frames = sim_kernel_is_folded (kernel) ? launch->n_frames : 1;
+
     for (guint i = 0; i < launch->n_pictures; i++)
       ny = MAX (ny, launch->set[launch->picture[i].weights].term[0].ny);
     if (launch->stages <
         convolve_banded_least_stages (sim_kernel_is_direct (kernel), ny)
         || launch->stages > CONVOLVE_BANDED_MAX_STAGES
-        || launch->stage_bytes <
-        CONVOLVE_BANDED_ROWS * convolve_banded_pitch (p->n_components,
+        || launch->stage_bytes < frames
+        * CONVOLVE_BANDED_ROWS * convolve_banded_pitch (p->n_components,
             sim_kernel_has_words (kernel) ? 2 : 1, kernel->taps,
             banded_warps (kernel)))
       sim_misuse ("%s got %u stages of %u bytes", kernel->name, launch->stages,
@@ -365,10 +398,10 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
     return launch->stages * (launch->stage_bytes +
         CONVOLVE_BANDED_BARRIER_BYTES)
         + (sim_kernel_is_weighted (kernel) ?
-        2 * CONVOLVE_BANDED_FRAGMENT_BYTES
-        * CONVOLVE_BANDED_DEPTH (kernel->taps) : 0)
+        convolve_weighted_table_bytes (kernel->taps) : 0)
         + convolve_banded_table_bytes (sim_kernel_is_direct (kernel),
-        sim_kernel_has_words (kernel) ? 2 : 1, kernel->taps, ny);
+        sim_kernel_has_words (kernel) ? 2 : 1, kernel->taps, ny)
+        + convolve_folded_table_bytes (kernel->taps, frames);
   }
   for (guint t = 0; t < set->n_terms; t++) {
     ax = MAX (ax, set->term[t].ax);
@@ -479,7 +512,7 @@ run_launch (const SimKernel * kernel, const ConvolveLaunch * launch,
 
     if (p->row_begin == p->row_end)
       continue;
-    if (!check_picture (kernel, p))
+    if (!check_picture (kernel, p) || !check_frames (kernel, launch, p))
       return;
     if (kernel->samples == CONVOLVE_SAMPLES_U8 || sim_kernel_has_words (kernel))
       check_plain (kernel, launch, p);

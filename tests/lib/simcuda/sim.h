@@ -152,10 +152,11 @@ guint sim_kernel_threads (const SimKernel * kernel);
 void sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid, guint shared_bytes);
 /* How often the kernel of that name ran. */
 guint sim_kernel_runs (const gchar * name);
-/* On the tensor cores; a whole matrix there; samples of 16 bits there. */
+/* On the tensor cores; a whole matrix there; a sum over frames there; samples of 16 bits there. */
 gboolean sim_kernel_is_banded (const SimKernel * kernel);
 gboolean sim_kernel_is_weighted (const SimKernel * kernel);
 gboolean sim_kernel_is_direct (const SimKernel * kernel);
+gboolean sim_kernel_is_folded (const SimKernel * kernel);
 gboolean sim_kernel_has_words (const SimKernel * kernel);
 
 /* sums.c: of the taps of a term around (x, y), component c */

@@ -76,6 +76,34 @@ banded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   return sum + 128 * sx * sy;
 }
 
+/* The same of a sum over frames: a row has weights for each. */
+static double
+folded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
+{
+  const float *column = w + launch->n_frames * term->nx;
+  double sum = 0, all = 0, sy = 0;
+
+  for (guint j = 0; j < term->ny; j++) {
+    double row = 0, sx = 0;
+
+    for (guint f = 0; f < launch->n_frames; f++) {
+      ConvolveLaunchPicture frame = *p;
+
+      frame.src += launch->frame[f];
+      for (guint i = 0; i < term->nx; i++) {
+        row += w[f * term->nx + i] * (tap (launch, &frame,
+                (gint64) x + i - term->ax, (gint64) y + j - term->ay, c) - 128);
+        sx += w[f * term->nx + i];
+      }
+    }
+    sum += column[j] * sim_to_half (row);
+    sy += column[j];
+    all = sx;
+  }
+  return sum + 128 * all * sy;
+}
+
 /* The same of words: weights are the sums of two, and so is what is kept of a
  * row's sum. */
 static double
@@ -148,6 +176,8 @@ sim_sum (const SimKernel * kernel, const ConvolveLaunch * launch,
   if (sim_kernel_is_weighted (kernel) && c != p->alpha)
     return 16 * share_sum (launch, p, term, w, x, y, c)
         + 128 * share_sum (launch, p, term, w, x, y, p->alpha);
+  if (sim_kernel_is_folded (kernel))
+    return folded_sum (launch, p, term, w, x, y, c);
   if (!sim_kernel_is_banded (kernel) || sim_kernel_is_direct (kernel))
     return sim_term_sum (launch, p, term, w, x, y, c);
   return (sim_kernel_has_words (kernel) ? words_sum : banded_sum)

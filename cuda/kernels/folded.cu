@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sums over frames, then rows and columns, in one pass over all of them: the banded kernels (banded.cuh), whose rows
+ * of weights are longer. For row y of component c
+ *
+ *   H (x, y) = sum over frames f, taps i of w(f) wx(i) x sample of frame f (x + i - ax, y)
+ *
+ * is a product with the rows of all frames side by side, so that frames cost products along x and nothing else: no
+ * value is rounded between the sum over frames and that along x. A stage of shared memory holds CONVOLVE_BANDED_ROWS
+ * rows of each frame, one frame behind the other. */
+#include "banded.cuh"
+
+#if CONVOLVE_HAS_TENSOR
+
+/* Where rows of a frame are. */
+struct FrameRows {
+  int64_t behind = 0; /* the picture's, in bytes */
+
+  __device__ uint64_t start (const ConvolveLaunchPicture &p) const { return p.src + behind; }
+};
+
+/* Feeds the rows of all frames to one stage. */
+template <int N> struct FrameFeed : Feed<N, 1, FrameRows> {
+  using Feed<N, 1, FrameRows>::Feed;
+
+  __device__ void ask (uint32_t stage, uint32_t barrier, int y)
+  {
+    int bytes = 0;
+
+    for (int f = 0; f < (int)this->l.n_frames; f++) {
+      this->behind = this->l.frame[f];
+      bytes += this->copy (stage + f * CONVOLVE_BANDED_ROWS * this->pitch, barrier, y);
+    }
+    this->announce (barrier, bytes);
+  }
+  __device__ void patch (uint32_t stage, int y)
+  {
+    for (int f = 0; f < (int)this->l.n_frames; f++) {
+      this->behind = this->l.frame[f];
+      Feed<N, 1, FrameRows>::patch (stage + f * CONVOLVE_BANDED_ROWS * this->pitch, y);
+    }
+  }
+};
+
+/* By all working warps, as load_weights () does: Tx of the first frame, Ty and the starts, and behind them Tx of the
+ * other frames, which stay in shared memory. */
+template <int N, int R, int WARPS>
+__device__ __forceinline__ void
+load_frame_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane, int warp, uint32_t table,
+                    Weights<N, R> &to)
+{
+  constexpr int depth = Tile<N, R>::depth;
+  int last = l.n_frames - 1, count = to.count + last * depth;
+  const float *w = reinterpret_cast<const float *> (l.weights) + term.first;
+  const float *sums = w + l.n_frames * term.nx + term.ny;
+
+  to.at = table + 16 * lane;
+  worker_barrier (32 * WARPS);
+  for (int f = warp; f < count; f += WARPS) {
+    uint32_t a[4];
+
+    if (f < depth)
+      make_fragment<N, R> (w, term, lane, f, a);
+    else if (f < 2 * depth)
+      make_fragment<N, R> (w + last * term.nx, term, lane, f, a);
+    else if (f < to.count)
+      a[0] = a[1] = a[2] = a[3] =
+          __float_as_uint (f == 2 * depth ? -1152.f * __ldg (sums) : 128.f * __ldg (sums) * __ldg (sums + 1));
+    else
+      make_fragment<N, R> (w + (1 + (f - to.count) / depth) * term.nx, term, lane, (f - to.count) % depth, a);
+    store_quad (to.at + 512 * f, a);
+  }
+  worker_barrier (32 * WARPS);
+  to.init ();
+}
+
+/* Sixteen rows along x, all frames: from those of the first at address to two blocks. */
+template <int N, int R, int WARPS>
+__device__ __forceinline__ void
+filter_frames (const ConvolveLaunch &l, const Weights<N, R> &w, uint32_t address, int t,
+               uint32_t (&lower)[2 * Tile<N, R>::units], uint32_t (&upper)[2 * Tile<N, R>::units])
+{
+  using T = Tile<N, R>;
+  constexpr int pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
+  Quad sum[2][T::units];
+  uint32_t weights = w.at;
+
+#pragma unroll
+  for (int u = 0; u < 2 * T::units; u++)
+    sum[u % 2][u / 2] = w.first (0);
+#pragma unroll 1
+  for (int frame = l.n_frames; frame > 0; frame--) {
+    uint32_t b[2][T::tiles][N][2];
+
+#pragma unroll
+    for (int i = 0; i < 2 * (T::tiles - 1); i++)
+      load_fragment<N> (address + i % 2 * 8 * pitch + 16 * N * (i / 2), b[i % 2][i / 2]);
+#pragma unroll
+    for (int f = 0; f < T::depth; f++) {
+      uint32_t a[4];
+
+      load_words<4> (weights + 512 * f, a);
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        uint32_t at = address + half * 8 * pitch + 16 * N * f;
+        bool thin = T::thin && f == T::depth - 1;
+
+        if (thin) {
+          uint32_t two[2];
+
+          load_words<2> (at - 2 * N * t, two);
+
+          const uint32_t raw[4] = {two[0], two[1], two[0], two[1]};
+
+          if constexpr (N == 4)
+            half_bytes<N> (raw, b[half][0]);
+        } else {
+          load_fragment<N> (at + 16 * N * (T::tiles - 1), b[half][(f + T::tiles - 1) % T::tiles]);
+        }
+#pragma unroll
+        for (int u = 0; u < T::units; u++) {
+          const uint32_t (&from)[2] = b[half][(u / N + f) % T::tiles][u % N];
+          Quad &to = sum[half][u];
+
+          to = thin ? product8 (a, from[0], to) : product (a, from[0], from[1], to);
+        }
+      }
+    }
+    address += CONVOLVE_BANDED_ROWS * pitch;
+    weights += 512 * (weights == w.at ? Weights<N, R>::count : T::depth);
+  }
+#pragma unroll
+  for (int u = 0; u < T::units; u++)
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      lower[2 * u + k] = half_pair (sum[0][u].v[2 * k], sum[0][u].v[2 * k + 1]);
+      upper[2 * u + k] = half_pair (sum[1][u].v[2 * k], sum[1][u].v[2 * k + 1]);
+    }
+}
+
+/* To rows of any alignment, byte by byte. */
+template <int N, int R>
+__device__ __forceinline__ void
+store_bytes (const Output<N, R> &out, const ConvolveLaunchPicture &p, int x, int y, int y1, int lane)
+{
+  int left = (p.width - x) * N;
+
+#pragma unroll
+  for (int i = 0; i < 2 * Tile<N, R>::units; i++) {
+    int row = y + lane / 4 + 8 * (i % 2), offset = word_offset<N> (i / 2, lane % 4);
+    uint8_t *to = reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)row * p.dst_stride + (ptrdiff_t)x * N + offset;
+
+#pragma unroll 1
+    for (int b = 0; b < 4 && row < y1 && offset + b < left; b++)
+      to[b] = out.words[i % 2][i / 2] >> 8 * b;
+  }
+}
+
+/* Step s of a task whose rows are y0 .. y1 - 1. */
+template <int N, int R, int WARPS, int PHASE>
+__device__ __forceinline__ void
+fold_step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Walk<N, R, WARPS> &walk, Stages &stages, int s,
+           uint32_t offset, int lane, int y0, int y1)
+{
+  using T = Tile<N, R>;
+  constexpr int pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
+  constexpr int newest = T::odd ? T::blocks - 2 : 2 * PHASE;
+
+  barrier_wait (stages.full (), stages.turn);
+  walk.edges.apply (stages, pitch, lane, CONVOLVE_BANDED_ROWS * l.n_frames);
+  if constexpr (T::odd)
+#pragma unroll
+    for (int i = 0; i < T::blocks - 2; i++)
+#pragma unroll
+      for (int j = 0; j < 2 * T::units; j++)
+        walk.h[i][j] = walk.h[i + 2][j];
+  filter_frames<N, R, WARPS> (l, walk.w, stages.at () + offset, lane % 4, walk.h[newest], walk.h[newest + 1]);
+  __syncwarp ();
+  if (lane == 0)
+    barrier_arrive (stages.empty ());
+  stages.next ();
+  if (s < T::fill)
+    return;
+
+  int y = y0 + CONVOLVE_BANDED_ROWS * (s - T::fill);
+  Output<N, R> out;
+
+#pragma unroll
+  for (int part = 0; part < Part<N, R>::parts; part++) {
+    Quad sum[Part<N, R>::quads];
+
+    filter_columns<N, R, PHASE> (walk.w, walk.h, part, sum);
+    if (p.plain)
+      out.template finish<true> (l, p, false, walk.x, y, y1, lane, part, sum);
+    else
+      out.template finish<false> (l, p, walk.input, walk.x, y, y1, lane, part, sum);
+  }
+  if ((((uint32_t)p.dst | (uint32_t)p.dst_stride) & 3) == 0)
+    out.store (p, walk.x, y, y1, lane);
+  else
+    store_bytes<N, R> (out, p, walk.x, y, y1, lane);
+}
+
+/* The tasks of a picture that are this block's: a working warp. */
+template <int N, int R, int WARPS>
+__device__ __forceinline__ void
+fold_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp)
+{
+  int lane = lane_index ();
+  uint32_t tasks = p.blocks_x * p.blocks_y;
+  Walk<N, R, WARPS> walk;
+  int g = lane / 4, t = lane % 4;
+  constexpr int pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
+  uint32_t offset = g * pitch + (-R * N & 15) + warp * CONVOLVE_BANDED_PIXELS (N) * N + 4 * N * t;
+
+  if (block - p.first_block >= tasks)
+    return;
+  load_frame_weights<N, R, WARPS> (l, l.set[p.weights].term[0], lane, warp, stages.end (), walk.w);
+  walk.input = !p.plain && needs_input (l, p);
+#pragma unroll
+  for (int i = 0; i < Tile<N, R>::blocks; i++)
+#pragma unroll
+    for (int j = 0; j < 2 * Tile<N, R>::units; j++)
+      walk.h[i][j] = 0;
+  for (; block - p.first_block < tasks; block += gridDim.x) {
+    Task<N, 1, R, WARPS> task (p, block - p.first_block);
+
+    task.set_edges (stages, p, lane, warp, walk.edges);
+    walk.x = task.x0 + warp * CONVOLVE_BANDED_PIXELS (N);
+    walk_steps<Tile<N, R>::phases> (task.steps, [&] (int s, auto phase) {
+      fold_step<N, R, WARPS, decltype (phase)::value> (l, p, walk, stages, s, offset, lane, task.y0, task.y1);
+    });
+  }
+}
+
+template <int R, int WARPS>
+__device__ __forceinline__ void
+fold_all (const ConvolveLaunch &l)
+{
+  part_work<WARPS> (
+      l,
+      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, uint32_t &landed_turns) {
+        constexpr int N = decltype (n)::value;
+
+        feed_picture<N, 1, R, WARPS, FrameFeed<N>> (l, p, block, stages, landed_turns);
+      },
+      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp) {
+        fold_picture<decltype (n)::value, R, WARPS> (l, p, block, stages, warp);
+      });
+}
+
+#define CONVOLVE_FOLDED_BODY(taps) fold_all<taps / 2, CONVOLVE_FOLDED_WARPS> (launch)
+#else
+#define CONVOLVE_FOLDED_BODY(taps)
+#endif
+
+#define KERNEL(name, source, route, samples, terms, taps)                                           \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_FOLDED_WARPS), 1) \
+      name (const __grid_constant__ ConvolveLaunch launch)                                          \
+  {                                                                                                 \
+    CONVOLVE_FOLDED_BODY (taps);                                                                    \
+  }
+CONVOLVE_VARIANTS_FOLDED (KERNEL)

@@ -335,6 +335,7 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
     return need;
   }
   if ((pass->alpha.weighted && !weighs_itself (pass)) || pass->iterations > 1
+      || (pass->coarse && force == CUDA_FORCE_NONE)
       || pass->precision != CONVOLVE_PRECISION_SINGLE
       || pass->operation->n_terms > 2
       || pass->operation->combine == CONVOLVE_COMBINE_DIFFUSE

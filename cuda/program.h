@@ -41,6 +41,7 @@ struct _CudaStaged {
   guint steps;                  /* iterations that go into one launch; 0: each is launched stage by stage */
   const CudaVariant *steps_variant;
   guint32 steps_weights;
+  const ConvolveCoarse *coarse; /* the plan's, or NULL: by a grid (coarse.c), of which the pictures and weights are */
   CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
 };
 
@@ -112,7 +113,7 @@ typedef struct {
   CudaGroup *group;
   guint n_staged;
   CudaStaged staged[CUDA_MAX_PASSES];
-  gboolean plain_stages;        /* no kernels for long rows and columns: as the route stage has it, for tests */
+  gboolean plain_stages;        /* no kernels for long rows and columns, no coarse grids: as the route stage has it, for tests */
   gint forced_steps;            /* CudaStaged.steps where it can be chosen; -1: by cost */
   CUdeviceptr weights, scratch;
   CUdeviceptr region_planes;    /* a frame of its own for regions; 0 until there are some */
@@ -167,6 +168,11 @@ guint32 cuda_append_weights (GArray * weights, const ConvolveMatrix * matrix, gb
 void cuda_staged_init_steps (CudaStaged * staged, CudaProgram * program, GArray * weights);
 guint64 cuda_steps_tiles (const ConvolveStage * stage, guint reach);
 gboolean cuda_staged_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
+    const CudaFrame * out, const ConvolveRect * cut, GError ** error);
+
+/* coarse.c: the same for passes by a coarse grid */
+void cuda_coarse_init (CudaStaged * staged, const ConvolvePass * pass, GArray * weights);
+gboolean cuda_coarse_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
     const CudaFrame * out, const ConvolveRect * cut, GError ** error);
 
 /* launch.c */

@@ -6,7 +6,7 @@
 
 #include "program.h"
 
-/* Blocks for each multiprocessor, at most: threads loop over what is more. */
+/* Of GROW for each multiprocessor, at most: threads loop over what is more. */
 #define BLOCKS 64
 /* The grid's two pictures: before and between rows and columns, and after. */
 #define N_PICTURES 2
@@ -42,7 +42,7 @@ cuda_coarse_init (CudaStaged * staged, const ConvolvePass * pass,
 /* Between samples and the grid. */
 static gboolean
 launch_step (CudaDevice * device, const ConvolveStage * stage, guint step,
-    guint64 blocks, GError ** error)
+    guint blocks, GError ** error)
 {
   const ConvolveLaunchPicture *p = &stage->picture;
   guint64 work = cuda_pixel_work (p, step, FALSE) * p->width * p->height;
@@ -53,7 +53,7 @@ launch_step (CudaDevice * device, const ConvolveStage * stage, guint step,
   return cuda_throttle (device, work, error)
       && cuda_launch (device, &cuda_variant_list (&n)[stage->op
           == CONVOLVE_STAGE_SHRINK ? variants[i].shrink : variants[i].grow],
-      MIN (blocks, BLOCKS * (guint64) device->n_multiprocessors), 0, stage,
+      blocks, 0, stage,
       error);
 }
 
@@ -85,13 +85,14 @@ grow (CudaDevice * device, const ConvolveStage * placed, guint step,
   stage.op = CONVOLVE_STAGE_GROW;
   stage.in = grid;
   return launch_step (device, &stage, step,
-      divide_up (divide_up (stage.picture.width, 4)
-          * divide_up (stage.picture.height, CONVOLVE_GROW_ROWS),
-          CONVOLVE_BLOCK_THREADS), error);
+      MIN (divide_up (divide_up (stage.picture.width, 4)
+              * divide_up (stage.picture.height, CONVOLVE_GROW_ROWS),
+              CONVOLVE_BLOCK_THREADS),
+          BLOCKS * (guint64) device->n_multiprocessors), error);
 }
 
-/* Rows, or columns, of the grid. What they make of its edge is never looked
- * at. */
+/* Rows, or columns, of the grid: all components as one picture, since what they
+ * make of a grid's edge is never looked at. */
 static gboolean
 filter_grid (CudaDevice * device, const ConvolveStage * placed,
     const ConvolveMatrix * weights, CUdeviceptr at, CUdeviceptr from,
@@ -103,7 +104,8 @@ filter_grid (CudaDevice * device, const ConvolveStage * placed,
 
   stage.op = rows ? CONVOLVE_STAGE_LONG_ROWS : CONVOLVE_STAGE_LONG_COLUMNS;
   stage.picture.width = stage.other_width;
-  stage.picture.height = stage.other_height;
+  stage.picture.height = stage.other_height * stage.picture.n_components;
+  stage.picture.n_components = 1;
   stage.border = CONVOLVE_BORDER_REPLICATE;
   stage.in = from;
   stage.out = to;

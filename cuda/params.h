@@ -133,8 +133,9 @@ typedef struct {
  *             farther than the variant's taps / 2 from its anchor. Never weighted.
  *   DIFFUSE_STEPS  the same with DIFFUSE
  *   LONG_ROWS, LONG_COLUMNS  the same as ROWS and COLUMNS, never wide
- *   SHRINK    From samples to a grid of one value for each D x D of them, D being the variant's taps: a float picture of
- *             other_width x other_height pixels, of which (ax, ay) stands for pixels 0 .. D - 1 of rows 0 .. D - 1.
+ *   SHRINK    From samples to a grid of one value for each D x D of them, D being the variant's taps: float pictures of
+ *             other_width x other_height pixels and one value each, one below the other for each component, of which
+ *             pixel (ax, ay) stands for pixels 0 .. D - 1 of rows 0 .. D - 1.
  *             Along each axis value X sums pixels D (X - 1) .. D (X + 2) - 1 of those, with weights box (3) / D^3: box
  *             (3) is a line of D ones convolved with itself twice, a 0 put on either side. What is outside of picture
  *             is by the border rule, edge being picture.component's; all of the grid is made. Bytes that are
@@ -280,8 +281,9 @@ convolve_lines_shared_bytes (uint32_t taps, int rows)
   return 4 * (convolve_lines_taps (taps) + (rows ? CONVOLVE_LINES_GROUPS * convolve_lines_floats (taps) : 0));
 }
 
-/* coarse: a block of SHRINK makes CONVOLVE_SHRINK_COLUMNS x CONVOLVE_SHRINK_ROWS pixels of the grid, a thread of GROW
- * four columns of CONVOLVE_GROW_ROWS rows; both loop over what is more, and make all of their picture. */
+/* coarse: a block of SHRINK makes CONVOLVE_SHRINK_COLUMNS x CONVOLVE_SHRINK_ROWS pixels of the grid, there
+ * is one for each, in reading order. A thread of GROW makes four columns of CONVOLVE_GROW_ROWS rows, and loops over what
+ * is more. Both make all of their picture. */
 #define CONVOLVE_SHRINK_COLUMNS 32
 #define CONVOLVE_SHRINK_ROWS 14
 #define CONVOLVE_GROW_ROWS 16

@@ -103,104 +103,133 @@ sum_inside (const uint8_t *row, int x, uint32_t (&sum)[N])
   }
 }
 
-/* The same anywhere. */
+/* Where the tile's columns lie in shared memory: threads at a distance of D do not meet in a bank. */
+__device__ inline int
+column_place (int i)
+{
+  return i + i / 32;
+}
+
+/* The same anywhere: columns says which pixel stands in each column of the tile, or -1; first is the one of x. weights:
+ * those of each four pixels. */
 template <int D, int N>
 __device__ inline void
-sum_anywhere (const ConvolveStage &s, const uint8_t *row, int x, const uint32_t *weights, uint32_t (&sum)[N])
+sum_anywhere (const ConvolveLaunchPicture &p, const uint8_t *row, const int *columns, int first,
+              const uint32_t *weights, bool words_aligned, uint32_t (&sum)[N])
 {
-  const ConvolveLaunchPicture &p = s.picture;
-  int width = p.width;
-
-  if (s.border == 0 && (x + 3 * D <= 0 || x >= width)) {
-    const uint8_t *at = row + (x < 0 ? 0 : (size_t)(width - 1) * N);
+#pragma unroll 2
+  for (int g = 0; g < (3 * D + 3) / 4; g++) {
+    uint32_t words[N] = {}, four[N];
 
 #pragma unroll
-    for (int c = 0; c < N; c++)
-      sum[c] = D * D * D * (uint32_t)__ldg (at + c);
-    return;
-  }
-#pragma unroll 4
-  for (int i = 0; i < 3 * D; i++) {
-    int column = border_index (s.border, x + i, width);
+    for (int b = 0; b < 4; b++) {
+      int column = 4 * g + b < 3 * D ? columns[column_place (first + 4 * g + b)] : 0;
 
+      if (N == 4 && words_aligned && column >= 0) {
+        words[b % N] = __ldg (reinterpret_cast<const uint32_t *> (row) + column);
+        continue;
+      }
+#pragma unroll
+      for (int c = 0; c < N; c++)
+        words[(b * N + c) / 4] |=
+            (column < 0 ? (uint32_t)p.component[c].edge : (uint32_t)__ldg (row + (size_t)column * N + c))
+            << 8 * ((b * N + c) % 4);
+    }
+    part_components<N> (words, four);
 #pragma unroll
     for (int c = 0; c < N; c++)
-      sum[c] +=
-          weights[i] * (column < 0 ? (uint32_t)p.component[c].edge : (uint32_t)__ldg (row + (size_t)column * N + c));
+      sum[c] = __dp4a (four[c], weights[g], sum[c]);
   }
 }
 
-/* A block makes CONVOLVE_SHRINK_COLUMNS x CONVOLVE_SHRINK_ROWS values of the grid. A warp sums up a cell row, D rows
- * of the picture: what it is to the rows of the grid above, at and below it. */
-template <int D, int N>
+/* What D rows from y on are to the row of the grid that is a cell above them, at them and below. */
+template <int D, int N, bool INSIDE>
 __device__ inline void
-shrink_tile (const ConvolveStage &s, int left, int top, const uint32_t *weights, uint32_t *parts)
+sum_cell (const ConvolveStage &s, int x, int y, const uint32_t *weights, const int *columns, uint32_t (&part)[3][N])
 {
-  constexpr int columns = CONVOLVE_SHRINK_COLUMNS, cells = CONVOLVE_SHRINK_ROWS + 2;
   const ConvolveLaunchPicture &p = s.picture;
-  constexpr int step = D * N, align = step % 16 == 0 ? 16 : step & -step;
-  int lane = threadIdx.x % columns, x = (left + lane - s.ax - 1) * D;
-  bool inside = x >= 0 && x + 3 * D <= p.width && ((p.src | (uint64_t)(int64_t)p.src_stride) & (align - 1)) == 0;
+  const uint32_t address = (uint32_t)p.src | (uint32_t)p.src_stride;
 
-  for (int cell = threadIdx.x / columns; cell < cells; cell += CONVOLVE_BLOCK_WARPS) {
-    int y = (top + cell - 1 - s.ay) * D;
-    uint32_t part[3][N] = {};
+#pragma unroll(INSIDE && D >= 4 ? 4 : 2)
+  for (int r = 0; r < D; r++) {
+    int line = border_index (s.border, y + r, p.height);
+    const uint8_t *row = reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)line * p.src_stride;
+    uint32_t sum[N] = {};
 
-#pragma unroll(D < 4 ? D : 4)
-    for (int r = 0; r < D; r++) {
-      int line = border_index (s.border, y + r, p.height);
-      const uint8_t *row = reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)line * p.src_stride;
-      uint32_t sum[N] = {};
-
-      if (line < 0) {
+    if (line < 0) {
 #pragma unroll
-        for (int c = 0; c < N; c++)
-          sum[c] = D * D * D * (uint32_t)p.component[c].edge;
-      } else if (inside) {
-        sum_inside<D, N> (row, x, sum);
-      } else {
-        sum_anywhere<D, N> (s, row, x, weights, sum);
-      }
-#pragma unroll
-      for (int k = 0; k < 3; k++)
-#pragma unroll
-        for (int c = 0; c < N; c++)
-          part[k][c] += weights[(2 - k) * D + r] * sum[c];
+      for (int c = 0; c < N; c++)
+        sum[c] = D * D * D * (uint32_t)p.component[c].edge;
+    } else if constexpr (INSIDE) {
+      sum_inside<D, N> (row, x, sum);
+    } else {
+      sum_anywhere<D, N> (p, row, columns, threadIdx.x % CONVOLVE_SHRINK_COLUMNS * D, weights + 3 * D,
+                          address % 4 == 0, sum);
     }
 #pragma unroll
     for (int k = 0; k < 3; k++)
 #pragma unroll
       for (int c = 0; c < N; c++)
-        parts[((cell * 3 + k) * columns + lane) * N + c] = part[k][c];
+        part[k][c] += weights[(2 - k) * D + r] * sum[c];
+  }
+}
+
+/* A block makes CONVOLVE_SHRINK_COLUMNS x CONVOLVE_SHRINK_ROWS values of the grid; a warp sums up rows of cells. */
+template <int D, int N>
+__device__ inline void
+shrink_tile (const ConvolveStage &s, int left, int top, const uint32_t *weights, const int *columns, uint32_t *parts)
+{
+  constexpr int lanes = CONVOLVE_SHRINK_COLUMNS, cells = CONVOLVE_SHRINK_ROWS + 2;
+  constexpr int step = D * N, align = step % 16 == 0 ? 16 : step & -step;
+  const ConvolveLaunchPicture &p = s.picture;
+  int lane = threadIdx.x % lanes, first = (left - s.ax - 1) * D, x = first + lane * D;
+  bool inside = first >= 0 && first + (lanes + 2) * D <= p.width &&
+                (((uint32_t)p.src | (uint32_t)p.src_stride) & (align - 1)) == 0;
+
+  for (int cell = threadIdx.x / lanes; cell < cells; cell += CONVOLVE_BLOCK_WARPS) {
+    int y = (top + cell - 1 - s.ay) * D;
+    uint32_t part[3][N] = {};
+
+    if (inside)
+      sum_cell<D, N, true> (s, x, y, weights, columns, part);
+    else
+      sum_cell<D, N, false> (s, x, y, weights, columns, part);
+#pragma unroll
+    for (int k = 0; k < 3; k++)
+#pragma unroll
+      for (int c = 0; c < N; c++)
+        parts[((cell * 3 + k) * N + c) * lanes + lane] = part[k][c];
   }
 }
 
 template <int D, int N>
 __device__ inline void
-shrink (const ConvolveStage &s, uint32_t *weights, uint32_t *parts)
+shrink (const ConvolveStage &s, uint32_t *weights, int *columns, uint32_t *parts)
 {
-  constexpr int columns = CONVOLVE_SHRINK_COLUMNS, rows = CONVOLVE_SHRINK_ROWS;
-  int across = (s.other_width + columns - 1) / columns;
-  int64_t tiles = (int64_t)across * ((s.other_height + rows - 1) / rows);
+  constexpr int lanes = CONVOLVE_SHRINK_COLUMNS, rows = CONVOLVE_SHRINK_ROWS, cell = 3 * N * lanes;
+  uint32_t across = (s.other_width + lanes - 1) / lanes;
   float *out = reinterpret_cast<float *> (s.out);
 
   if (threadIdx.x < 3 * D)
     weights[threadIdx.x] = box_weight<D> (threadIdx.x);
-  for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    int left = (int)(tile % across) * columns, top = (int)(tile / across) * rows;
+  if (threadIdx.x < (3 * D + 3) / 4)
+    weights[3 * D + threadIdx.x] = four_weights<D> (4 * threadIdx.x);
+  uint32_t left = blockIdx.x % across * lanes, top = blockIdx.x / across * rows;
 
-    __syncthreads ();
-    shrink_tile<D, N> (s, left, top, weights, parts);
-    __syncthreads ();
-    for (int i = threadIdx.x; i < rows * columns * N; i += CONVOLVE_BLOCK_THREADS) {
-      int row = i / (columns * N), at = i % (columns * N);
-      /* Of the cell row below what is for the row above it, and so on. */
-      uint32_t sum = parts[(row * 3 + 2) * columns * N + at] + parts[((row + 1) * 3 + 1) * columns * N + at] +
-                     parts[((row + 2) * 3 + 0) * columns * N + at];
+  for (int i = threadIdx.x; i < (lanes + 2) * D; i += CONVOLVE_BLOCK_THREADS)
+    columns[column_place (i)] = border_index (s.border, ((int)left - s.ax - 1) * D + i, s.picture.width);
+  __syncthreads ();
+  shrink_tile<D, N> (s, left, top, weights, columns, parts);
+  __syncthreads ();
+  for (int i = threadIdx.x; i < rows * lanes * N; i += CONVOLVE_BLOCK_THREADS) {
+    int lane = i % lanes, c = i / lanes % N, row = i / (lanes * N), at = c * lanes + lane;
+    /* Of the cell row below what is for the row above it, and so on. */
+    uint32_t sum = parts[row * cell + 2 * N * lanes + at] + parts[(row + 1) * cell + N * lanes + at] +
+                   parts[(row + 2) * cell + at];
 
-      if (left + at / N < s.other_width && top + row < s.other_height)
-        out[((size_t)(top + row) * s.other_width + left) * N + at] = (float)sum * (1.f / ((float)D * D * D * D * D * D));
-    }
+    if (left + lane < s.other_width && top + row < s.other_height)
+      out[((size_t)c * s.other_height + top + row) * s.other_width + left + lane] =
+          (float)sum * (1.f / ((float)D * D * D * D * D * D));
   }
 }
 
@@ -220,30 +249,21 @@ spline_weights (int p, float (&w)[3])
   w[2] = 0.5f * (0.5f + t) * (0.5f + t);
 }
 
-/* GROW_PIXELS pixels between the values of one row of the grid, gain and offset applied. at: the first value. */
+/* GROW_PIXELS pixels between the values of one row of the grid, gain and offset applied. at: the first value; plane:
+ * from a component to the next. */
 template <int D, int N>
 __device__ inline void
-across_row (const ConvolveLaunchPicture &p, const float *at, const float (&w)[GROW_PIXELS][3],
+across_row (const ConvolveLaunchPicture &p, const float *at, size_t plane, const float (&w)[GROW_PIXELS][3],
             float (&to)[GROW_PIXELS][N])
 {
   constexpr int values = 2 + (GROW_PIXELS + D - 1) / D;
   float v[values][N];
 
 #pragma unroll
-  for (int i = 0; i < values; i++) {
-    if constexpr (N == 4) {
-      float4 f = __ldg (reinterpret_cast<const float4 *> (at) + i);
-
-      v[i][0] = f.x, v[i][1] = f.y, v[i][2] = f.z, v[i][3] = f.w;
-    } else {
-#pragma unroll
-      for (int c = 0; c < N; c++)
-        v[i][c] = __ldg (at + i * N + c);
-    }
+  for (int i = 0; i < values; i++)
 #pragma unroll
     for (int c = 0; c < N; c++)
-      v[i][c] = fmaf (p.component[c].gain, v[i][c], p.component[c].offset);
-  }
+      v[i][c] = fmaf (p.component[c].gain, __ldg (at + c * plane + i), p.component[c].offset);
 #pragma unroll
   for (int k = 0; k < GROW_PIXELS; k++)
 #pragma unroll
@@ -318,17 +338,16 @@ __device__ inline void
 grow_pixels (const ConvolveStage &s, int x, int top, bool aligned, bool copies)
 {
   const ConvolveLaunchPicture &p = s.picture;
-  const size_t pitch = (size_t)s.other_width * N;
-  const float *at = reinterpret_cast<const float *> (s.in) + (top / D + s.ay - 1) * pitch +
-                    (size_t)(x / D + s.ax - 1) * N;
+  const size_t pitch = s.other_width, plane = pitch * s.other_height;
+  const float *at = reinterpret_cast<const float *> (s.in) + (top / D + s.ay - 1) * pitch + (x / D + s.ax - 1);
   int bottom = min (top + CONVOLVE_GROW_ROWS, p.height), pixels = min (GROW_PIXELS, p.width - x);
   float w[GROW_PIXELS][3], above[GROW_PIXELS][N], here[GROW_PIXELS][N], below[GROW_PIXELS][N];
 
 #pragma unroll
   for (int k = 0; k < GROW_PIXELS; k++)
     spline_weights<D> ((x + k) % D, w[k]);
-  across_row<D, N> (p, at, w, here);
-  across_row<D, N> (p, at + pitch, w, below);
+  across_row<D, N> (p, at, plane, w, here);
+  across_row<D, N> (p, at + pitch, plane, w, below);
   at += 2 * pitch;
 #pragma unroll 1
   for (int y = top; y < bottom; at += pitch) {
@@ -339,7 +358,7 @@ grow_pixels (const ConvolveStage &s, int x, int top, bool aligned, bool copies)
 #pragma unroll
       for (int c = 0; c < N; c++)
         above[k][c] = here[k][c], here[k][c] = below[k][c];
-    across_row<D, N> (p, at, w, below);
+    across_row<D, N> (p, at, plane, w, below);
 #pragma unroll 2
     for (; y < end; y++) {
       float down[3], v[GROW_PIXELS][N];
@@ -381,19 +400,27 @@ __device__ inline void
 run (const ConvolveStage &s)
 {
   if constexpr (ROUTE == CONVOLVE_ROUTE_STAGE_SHRINK) {
-    __shared__ uint32_t weights[3 * D];
+    __shared__ uint32_t weights[4 * D]; /* of each pixel, then of each four */
+    __shared__ int columns[(CONVOLVE_SHRINK_COLUMNS + 2) * D / 32 * 33 + 33];
     __shared__ uint32_t parts[(CONVOLVE_SHRINK_ROWS + 2) * 3 * CONVOLVE_SHRINK_COLUMNS * 4];
 
-    with_count (s.picture.n_components, [&] (auto n) { shrink<D, decltype (n)::value> (s, weights, parts); });
+    with_count (s.picture.n_components, [&] (auto n) { shrink<D, decltype (n)::value> (s, weights, columns, parts); });
   } else {
     with_count (s.picture.n_components, [&] (auto n) { grow<D, decltype (n)::value> (s); });
   }
 }
 
-#define KERNEL(name, source, route, samples, terms, taps)                  \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2) \
-      name (const __grid_constant__ ConvolveStage stage)                   \
-  {                                                                        \
-    run<CONVOLVE_ROUTE_##route, taps> (stage);                             \
+/* Blocks of a multiprocessor: SHRINK waits for memory, GROW keeps three rows of pixels in registers. */
+__host__ __device__ constexpr int
+resident_blocks (int route)
+{
+  return route == CONVOLVE_ROUTE_STAGE_SHRINK ? 3 : 2;
+}
+
+#define KERNEL(name, source, route, samples, terms, taps)                                                         \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS, resident_blocks (CONVOLVE_ROUTE_##route)) \
+      name (const __grid_constant__ ConvolveStage stage)                                                          \
+  {                                                                                                               \
+    run<CONVOLVE_ROUTE_##route, taps> (stage);                                                                    \
   }
 CONVOLVE_VARIANTS_COARSE (KERNEL)

@@ -52,7 +52,7 @@ shrink (const ConvolveStage * s, gint step, guint c)
 
       for (gint j = 0; j < 3 * step; j++)
         sum += weights[j] * lines[(y * step + j) * width + x];
-      out[((gsize) y * width + x) * s->picture.n_components + c] = sum;
+      out[((gsize) c * s->other_height + y) * width + x] = sum;
     }
 }
 
@@ -73,8 +73,8 @@ grown (const ConvolveStage * s, gint step, gint x, gint y, guint c)
   for (gint j = y / step - 1; j <= y / step + 1; j++)
     for (gint i = x / step - 1; i <= x / step + 1; i++)
       sum += spline (fx - i) * spline (fy - j)
-          * in[((gsize) (j + s->ay) * s->other_width + i + s->ax)
-          * s->picture.n_components + c];
+          * in[((gsize) c * s->other_height + j + s->ay) * s->other_width
+          + i + s->ax];
   return sum;
 }
 

@@ -53,8 +53,7 @@ launch_step (CudaDevice * device, const ConvolveStage * stage, guint step,
   return cuda_throttle (device, work, error)
       && cuda_launch (device, &cuda_variant_list (&n)[stage->op
           == CONVOLVE_STAGE_SHRINK ? variants[i].shrink : variants[i].grow],
-      blocks, 0, stage,
-      error);
+      blocks, 0, stage, error);
 }
 
 static guint64

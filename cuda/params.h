@@ -140,9 +140,9 @@ typedef struct {
  *             (3) is a line of D ones convolved with itself twice, a 0 put on either side. What is outside of picture
  *             is by the border rule, edge being picture.component's; all of the grid is made. Bytes that are
  *             contiguous alone; never weighted; nor is the next.
- *   GROW      The way back: in is the grid. Along each axis pixel D X + p is made of the values X - 1, X, X + 1, by (1/2
- *             - t)^2 / 2, 3/4 - t^2, (1/2 + t)^2 / 2, where t = (p + 1/2) / D - 1/2; then picture.component's FILTER or
- *             COPY as FINISH does with last set; copies are of picture.src.
+ *   GROW      The way back: in is the grid. Along each axis pixel D X + p is made of the values X - 1, X, X + 1, by
+ *             (1/2 - t)^2 / 2, 3/4 - t^2, (1/2 + t)^2 / 2, where t = (p + 1/2) / D - 1/2. Then FILTER or COPY is done
+ *             as FINISH does with last set; copies are of picture.src.
  *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
  *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
  *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
@@ -282,8 +282,8 @@ convolve_lines_shared_bytes (uint32_t taps, int rows)
 }
 
 /* coarse: a block of SHRINK makes CONVOLVE_SHRINK_COLUMNS x CONVOLVE_SHRINK_ROWS pixels of the grid, there
- * is one for each, in reading order. A thread of GROW makes four columns of CONVOLVE_GROW_ROWS rows, and loops over what
- * is more. Both make all of their picture. */
+ * is one for each, in reading order. A thread of GROW makes four columns of CONVOLVE_GROW_ROWS rows, and loops over
+ * what is more. Both make all of their picture. */
 #define CONVOLVE_SHRINK_COLUMNS 32
 #define CONVOLVE_SHRINK_ROWS 14
 #define CONVOLVE_GROW_ROWS 16

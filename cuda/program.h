@@ -113,7 +113,7 @@ typedef struct {
   CudaGroup *group;
   guint n_staged;
   CudaStaged staged[CUDA_MAX_PASSES];
-  gboolean plain_stages;        /* no kernels for long rows and columns, no coarse grids: as the route stage has it, for tests */
+  gboolean plain_stages;        /* no kernels for long lines, no coarse grids: as the route stage has it, for tests */
   gint forced_steps;            /* CudaStaged.steps where it can be chosen; -1: by cost */
   CUdeviceptr weights, scratch;
   CUdeviceptr region_planes;    /* a frame of its own for regions; 0 until there are some */

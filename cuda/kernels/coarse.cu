@@ -110,8 +110,8 @@ column_place (int i)
   return i + i / 32;
 }
 
-/* The same anywhere: columns says which pixel stands in each column of the tile, or -1; first is the one of x. weights:
- * those of each four pixels. */
+/* The same anywhere: columns says which pixel stands in each column of the tile, or -1; first is the one of x.
+ * weights: those of each four pixels. */
 template <int D, int N>
 __device__ inline void
 sum_anywhere (const ConvolveLaunchPicture &p, const uint8_t *row, const int *columns, int first,
@@ -150,7 +150,7 @@ sum_cell (const ConvolveStage &s, int x, int y, const uint32_t *weights, const i
   const ConvolveLaunchPicture &p = s.picture;
   const uint32_t address = (uint32_t)p.src | (uint32_t)p.src_stride;
 
-#pragma unroll(INSIDE && D >= 4 ? 4 : 2)
+#pragma unroll(INSIDE &&D >= 4 ? 4 : 2)
   for (int r = 0; r < D; r++) {
     int line = border_index (s.border, y + r, p.height);
     const uint8_t *row = reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)line * p.src_stride;
@@ -236,6 +236,12 @@ shrink (const ConvolveStage &s, uint32_t *weights, int *columns, uint32_t *parts
 /* ---- up ---- */
 
 #define GROW_PIXELS 4
+/* Rows that are made at once: two, where registers are enough for them. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+#define GROW_ROWS_AT_ONCE 2
+#else
+#define GROW_ROWS_AT_ONCE 1
+#endif
 
 /* What the three nearest values of the grid are to pixel p of a cell: a quadratic B-spline. */
 template <int D>
@@ -310,8 +316,7 @@ store_words (uint8_t *to, const uint32_t (&words)[N])
 /* Writes what is filtered, and of the rest what was there. pixels: how many are in the picture. */
 template <int N>
 __device__ inline void
-put_pixels (const ConvolveLaunchPicture &p, int x, int y, int pixels, bool aligned, bool copies,
-            uint32_t (&words)[N])
+put_pixels (const ConvolveLaunchPicture &p, int x, int y, int pixels, bool aligned, bool copies, uint32_t (&words)[N])
 {
   const uint8_t *from = reinterpret_cast<const uint8_t *> (p.src) + (ptrdiff_t)y * p.src_stride + (size_t)x * N;
   uint8_t *to = reinterpret_cast<uint8_t *> (p.dst) + (ptrdiff_t)y * p.dst_stride + (size_t)x * N;
@@ -359,7 +364,7 @@ grow_pixels (const ConvolveStage &s, int x, int top, bool aligned, bool copies)
       for (int c = 0; c < N; c++)
         above[k][c] = here[k][c], here[k][c] = below[k][c];
     across_row<D, N> (p, at, plane, w, below);
-#pragma unroll 2
+#pragma unroll GROW_ROWS_AT_ONCE
     for (; y < end; y++) {
       float down[3], v[GROW_PIXELS][N];
       uint32_t words[N];
@@ -404,7 +409,8 @@ run (const ConvolveStage &s)
     __shared__ int columns[(CONVOLVE_SHRINK_COLUMNS + 2) * D / 32 * 33 + 33];
     __shared__ uint32_t parts[(CONVOLVE_SHRINK_ROWS + 2) * 3 * CONVOLVE_SHRINK_COLUMNS * 4];
 
-    with_count (s.picture.n_components, [&] (auto n) { shrink<D, decltype (n)::value> (s, weights, columns, parts); });
+    with_count (s.picture.n_components,
+                [&] (auto n) { shrink<D, decltype (n)::value> (s, weights, columns, parts); });
   } else {
     with_count (s.picture.n_components, [&] (auto n) { grow<D, decltype (n)::value> (s); });
   }

@@ -34,7 +34,7 @@ typedef struct
   gdouble basis[MAX_STEP / 2][REACH * MAX_STEP];
   const gdouble *line;          /* that is wanted: its middle, ... */
   gint half;                    /* ... and so many weights on either side */
-  gint n;                       /* unknown weights: the middle one and one side */
+  gint n;                       /* unknown weights: the middle one, a side */
 } Fit;
 
 /* A line of step ones, convolved with itself twice, and a 0 on either side;

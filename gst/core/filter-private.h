@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between filter.c, filter-means.c, coarse.c, compose.c, ellipse.c, method.c, operation.c, pass.c and plan.c alone (and for their
- * tests). */
+/* Between filter.c, filter-means.c, coarse.c, compose.c, ellipse.c, method.c, operation.c, pass.c and plan.c alone (and
+ * for their tests). */
 #pragma once
 
 #include "filter.h"

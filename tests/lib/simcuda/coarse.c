@@ -116,8 +116,7 @@ check (const SimKernel * kernel, const ConvolveStage * s)
     return FALSE;
   }
   /* Four columns of two pixels each may begin beyond the picture. */
-  if (up && step < 4 && s->ax + (p->width + 3) / 4 * 4 / step
-      >= s->other_width)
+  if (up && step < 4 && s->ax + (p->width + 3) / 4 * 4 / step >= s->other_width)
     sim_misuse ("%s reads beyond its grid", kernel->name);
   return sim_check_rows ("a grid", up ? s->in : s->out, 0, 1,
       (gsize) s->other_width * s->other_height * p->n_components * 4)

@@ -238,9 +238,9 @@ shrink (const ConvolveStage &s, uint32_t *weights, int *columns, uint32_t *parts
 #define GROW_PIXELS 4
 /* Rows that are made at once: two, where registers are enough for them. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-#define GROW_ROWS_AT_ONCE 2
+constexpr int grow_rows_at_once = 2;
 #else
-#define GROW_ROWS_AT_ONCE 1
+constexpr int grow_rows_at_once = 1;
 #endif
 
 /* What the three nearest values of the grid are to pixel p of a cell: a quadratic B-spline. */
@@ -364,7 +364,7 @@ grow_pixels (const ConvolveStage &s, int x, int top, bool aligned, bool copies)
       for (int c = 0; c < N; c++)
         above[k][c] = here[k][c], here[k][c] = below[k][c];
     across_row<D, N> (p, at, plane, w, below);
-#pragma unroll GROW_ROWS_AT_ONCE
+#pragma unroll(grow_rows_at_once)
     for (; y < end; y++) {
       float down[3], v[GROW_PIXELS][N];
       uint32_t words[N];

@@ -94,6 +94,7 @@ cuda_folded_takes (const CudaDevice * device, const ConvolvePass * pass)
 
   if (operation->t == NULL || frames > CONVOLVE_FOLDED_MAX_FRAMES
       || operation->n_terms != 1 || pass->iterations > 1
+      || pass->alpha.weighted
       || operation->combine != CONVOLVE_COMBINE_SUM
       || pass->precision != CONVOLVE_PRECISION_SINGLE
       || is_forced_direct (operation) || !has_room (device, frames)
@@ -107,7 +108,8 @@ cuda_folded_takes (const CudaDevice * device, const ConvolvePass * pass)
 }
 
 void
-cuda_folded_append_term (GArray * weights, const ConvolveOperation * operation)
+cuda_folded_append_term (GArray * weights,
+    const ConvolveOperation * operation, const CudaVariant * variant)
 {
   g_auto (Folded) folded = { 0 };
   ConvolveTerm term = { 0 };
@@ -115,7 +117,7 @@ cuda_folded_append_term (GArray * weights, const ConvolveOperation * operation)
   fold (operation, &folded);    /* as cuda_folded_takes () saw it */
   term.x = folded.x;
   term.y = folded.y;
-  cuda_banded_append_term (weights, &term, TRUE, FALSE);
+  cuda_banded_append_term (weights, &term, variant);
 }
 
 gboolean

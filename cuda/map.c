@@ -224,7 +224,7 @@ set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
     if (term != NULL)
       term_size (term, &set->term[t]);
     if (banded != NULL && banded->route == CONVOLVE_ROUTE_FOLDED) {
-      cuda_folded_append_term (weights, operation);
+      cuda_folded_append_term (weights, operation, banded);
     } else if (banded != NULL) {
       cuda_banded_append_term (weights, term, banded);
     } else if (term == NULL) {
@@ -345,6 +345,7 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
     return need;
   }
   if ((pass->alpha.weighted && !weighs_itself (pass)) || pass->iterations > 1
+      || (pass->coarse && force == CUDA_FORCE_NONE)
       || pass->precision != CONVOLVE_PRECISION_SINGLE
       || pass->operation->n_terms > 2
       || pass->operation->combine == CONVOLVE_COMBINE_DIFFUSE

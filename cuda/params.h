@@ -140,6 +140,16 @@ typedef struct {
  *             farther than the variant's taps / 2 from its anchor. Never weighted.
  *   DIFFUSE_STEPS  the same with DIFFUSE
  *   LONG_ROWS, LONG_COLUMNS  the same as ROWS and COLUMNS, never wide
+ *   SHRINK    From samples to a grid of one value for each D x D of them, D being the variant's taps: float pictures of
+ *             other_width x other_height pixels and one value each, one below the other for each component, of which
+ *             pixel (ax, ay) stands for pixels 0 .. D - 1 of rows 0 .. D - 1.
+ *             Along each axis value X sums pixels D (X - 1) .. D (X + 2) - 1 of those, with weights box (3) / D^3: box
+ *             (3) is a line of D ones convolved with itself twice, a 0 put on either side. What is outside of picture
+ *             is by the border rule, edge being picture.component's; all of the grid is made. Bytes that are
+ *             contiguous alone; never weighted; nor is the next.
+ *   GROW      The way back: in is the grid. Along each axis pixel D X + p is made of the values X - 1, X, X + 1, by
+ *             (1/2 - t)^2 / 2, 3/4 - t^2, (1/2 + t)^2 / 2, where t = (p + 1/2) / D - 1/2. Then FILTER or COPY is done
+ *             as FINISH does with last set; copies are of picture.src.
  *   FINISH    For each component, t = in[c], + second[c] if there is a second (SUM), or sqrt (in[c]^2 + second[c]^2)
  *             (MAGNITUDE), or with d = before[c] - t: before[c] + (|d| > threshold[c] ? amount x d : 0) (UNSHARP).
  *             Weighted and not straight: D = in[n] (+ second[n]); if D > 0 then t = sum x t / D, else the component is
@@ -154,7 +164,7 @@ typedef struct {
 #define CONVOLVE_STAGE_FRAMES 16
 
 typedef struct {
-  ConvolveLaunchPicture picture;        /* src: LOAD only; dst: FINISH with last only */
+  ConvolveLaunchPicture picture;        /* src: LOAD, SHRINK, GROW; dst: FINISH with last, GROW */
   uint64_t in, out, second, before;     /* device addresses of float pictures; 0 where there is none */
   uint64_t weights;             /* device address of this stage's weights */
   uint64_t alpha;               /* LOAD, weighted: device address of alpha's row 0; FINISH: see there */
@@ -163,7 +173,7 @@ typedef struct {
   double amount, sum;
   uint64_t frame[CONVOLVE_STAGE_FRAMES], frame_alpha[CONVOLVE_STAGE_FRAMES];    /* FOLD: device addresses */
   int32_t alpha_stride, alpha_width, alpha_height;
-  int32_t other_width, other_height;    /* REDUCE, CORRECT */
+  int32_t other_width, other_height;    /* REDUCE, CORRECT, SHRINK, GROW */
   uint16_t nx, ny, ax, ay;
   uint16_t own;                 /* FOLD */
   uint8_t add;                  /* FOLD, MATRIX */
@@ -193,6 +203,8 @@ enum {
   CONVOLVE_STAGE_DIFFUSE_STEPS,
   CONVOLVE_STAGE_LONG_ROWS,
   CONVOLVE_STAGE_LONG_COLUMNS,
+  CONVOLVE_STAGE_SHRINK,
+  CONVOLVE_STAGE_GROW,
 };
 
 /* ---- Geometry: what host and kernels must agree on ---------------------------------------------------------------
@@ -275,6 +287,13 @@ convolve_lines_shared_bytes (uint32_t taps, int rows)
 {
   return 4 * (convolve_lines_taps (taps) + (rows ? CONVOLVE_LINES_GROUPS * convolve_lines_floats (taps) : 0));
 }
+
+/* coarse: a block of SHRINK makes CONVOLVE_SHRINK_COLUMNS x CONVOLVE_SHRINK_ROWS pixels of the grid, there
+ * is one for each, in reading order. A thread of GROW makes four columns of CONVOLVE_GROW_ROWS rows, and loops over
+ * what is more. Both make all of their picture. */
+#define CONVOLVE_SHRINK_COLUMNS 32
+#define CONVOLVE_SHRINK_ROWS 14
+#define CONVOLVE_GROW_ROWS 16
 
 /* steps: a block has a tile of so many floats a row and so many rows, twice. What is its own, without the reach that
  * all steps of the launch have together, is the smaller the farther they reach: in pixels of n components, and in rows;

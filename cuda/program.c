@@ -243,12 +243,27 @@ describe_group (const CudaProgram * program, const CudaGroup * group,
 }
 
 static void
+describe_coarse (const ConvolvePass * pass, GString * text)
+{
+  g_string_append_printf (text, "plane %u, %d x %d: stages shrink by %u, rows, "
+      "columns, grow, within %.2f before rounding", pass->layout.plane,
+      pass->width, pass->height, pass->operation->coarse.step,
+      pass->coarse_error);
+  describe_why (pass->operation, text);
+  g_string_append_c (text, '\n');
+}
+
+static void
 describe_staged (const CudaProgram * program, const CudaStaged * staged,
     GString * text)
 {
   const ConvolvePass *pass = &program->parent.plan->pass[staged->pass];
   const ConvolveOperation *operation = pass->operation;
 
+  if (staged->coarse != NULL) {
+    describe_coarse (pass, text);
+    return;
+  }
   g_string_append_printf (text, "plane %u, %d x %d: ", pass->layout.plane,
       pass->width, pass->height);
   if (operation != NULL && convolve_operation_frames (operation) > 1)

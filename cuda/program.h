@@ -41,6 +41,7 @@ struct _CudaStaged {
   guint steps;                  /* iterations that go into one launch; 0: each is launched stage by stage */
   const CudaVariant *steps_variant;
   guint32 steps_weights;
+  const ConvolveCoarse *coarse; /* the plan's, or NULL: by a grid (coarse.c), of which the pictures and weights are */
   CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
 };
 
@@ -121,7 +122,7 @@ typedef struct {
   CudaGroup *group;
   guint n_staged;
   CudaStaged staged[CUDA_MAX_PASSES];
-  gboolean plain_stages;        /* no kernels for long rows and columns: as the route stage has it, for tests */
+  gboolean plain_stages;        /* no kernels for long lines, no coarse grids: as the route stage has it, for tests */
   gint forced_steps;            /* CudaStaged.steps where it can be chosen; -1: by cost */
   CUdeviceptr weights, scratch;
   CUdeviceptr region_planes;    /* a frame of its own for regions; 0 until there are some */
@@ -182,6 +183,11 @@ guint64 cuda_steps_tiles (const ConvolveStage * stage, guint reach);
 gboolean cuda_staged_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
     const CudaFrame * out, const ConvolveRect * cut, GError ** error);
 
+/* coarse.c: the same for passes by a coarse grid */
+void cuda_coarse_init (CudaStaged * staged, const ConvolvePass * pass, GArray * weights);
+gboolean cuda_coarse_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
+    const CudaFrame * out, const ConvolveRect * cut, GError ** error);
+
 /* launch.c */
 gboolean cuda_group_run (CudaProgram * program, const CudaGroup * group, const CudaFrame * in, const CudaFrame * out,
     const CudaBand * band, GError ** error);
@@ -224,7 +230,7 @@ guint cuda_banded_geometry (const CudaDevice * device, const CudaVariant * varia
 
 /* folded.c: passes that sum over frames in one launch */
 gboolean cuda_folded_takes (const CudaDevice * device, const ConvolvePass * pass);
-void cuda_folded_append_term (GArray * weights, const ConvolveOperation * operation);
+void cuda_folded_append_term (GArray * weights, const ConvolveOperation * operation, const CudaVariant * variant);
 /* Tells the launch where the frames are that it sums over, if it does. */
 gboolean cuda_folded_place (ConvolveLaunch * launch, const CudaFrame * in, GError ** error);
 

@@ -177,6 +177,11 @@ cuda_staged_init (CudaStaged * staged, CudaProgram * program, guint pass,
   const ConvolvePlan *plan = program->parent.plan;
   const ConvolvePass *p = &plan->pass[pass];
 
+  if (p->coarse && !program->plain_stages) {
+    staged->pass = pass;
+    cuda_coarse_init (staged, p, weights);
+    return;
+  }
   staged_init (staged, plan, pass, p->precision == CONVOLVE_PRECISION_DOUBLE,
       weights);
   if (p->alpha.weighted && p->iterations > 1)

@@ -542,6 +542,8 @@ cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
   Run run = { 0 }, alpha = { 0 };
   guint iterations;
 
+  if (staged->coarse != NULL)
+    return cuda_coarse_run (program, staged, in, out, cut, error);
   /* Alpha that is filtered on another grid has a reach of its own: the whole
    * picture is right for both. */
   if (staged->alpha != NULL)

@@ -124,7 +124,7 @@ static const GEnumValue methods[] = {
   {CONVOLVE_METHOD_SEPARABLE, "Rows, then columns", "separable"},
   {CONVOLVE_METHOD_LOWRANK, "A sum of rows, then columns", "lowrank"},
   {CONVOLVE_METHOD_SUMS, "Running sums, for boxes", "sums"},
-  {CONVOLVE_METHOD_PYRAMID, "Half-size pictures (detail)", "pyramid"},
+  {CONVOLVE_METHOD_PYRAMID, "Coarser pictures (detail, gaussian)", "pyramid"},
   {0, NULL, NULL}
 };
 

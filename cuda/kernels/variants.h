@@ -14,14 +14,15 @@
  *            DIRECT     a whole matrix as products of matrices (8.0 or more)
  *            FOLDED     rows and columns of a sum over frames, as products of matrices (8.0 or more)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot; STAGE_STEPS and
- *                       STAGE_DIFFUSE_STEPS do several iterations in one
+ *                       STAGE_DIFFUSE_STEPS do several iterations in one; STAGE_SHRINK and STAGE_GROW go from samples
+ *                       to a coarse grid and back
  *   samples  U8, U16: components side by side, native byte order; ANY: everything else (packed 4:2:2, 10:10:10:2,
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
  *   terms    terms that it sums or combines
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
  *            the host); 0: any, told by the launch (weights in device memory); BANDED to FOLDED: the most
  *            of a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
- *            middle */
+ *            middle; STAGE_SHRINK, STAGE_GROW: pixels from a value of the grid to the next */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
 #define CONVOLVE_CUDA_VARIANTS_H
 
@@ -125,6 +126,16 @@
   X (lines_rows, lines, STAGE_LONG_ROWS, FLOAT, 1, 0) \
   X (lines_columns, lines, STAGE_LONG_COLUMNS, FLOAT, 1, 0)
 
+#define CONVOLVE_VARIANTS_COARSE(X) \
+  X (coarse_shrink_n2, coarse, STAGE_SHRINK, U8, 1, 2) \
+  X (coarse_shrink_n4, coarse, STAGE_SHRINK, U8, 1, 4) \
+  X (coarse_shrink_n8, coarse, STAGE_SHRINK, U8, 1, 8) \
+  X (coarse_shrink_n16, coarse, STAGE_SHRINK, U8, 1, 16) \
+  X (coarse_grow_n2, coarse, STAGE_GROW, U8, 1, 2) \
+  X (coarse_grow_n4, coarse, STAGE_GROW, U8, 1, 4) \
+  X (coarse_grow_n8, coarse, STAGE_GROW, U8, 1, 8) \
+  X (coarse_grow_n16, coarse, STAGE_GROW, U8, 1, 16)
+
 #define CONVOLVE_VARIANTS(X) \
   CONVOLVE_VARIANTS_STENCIL (X) \
   CONVOLVE_VARIANTS_SEPARABLE (X) \
@@ -137,12 +148,13 @@
   CONVOLVE_VARIANTS_FOLDED (X) \
   CONVOLVE_VARIANTS_STAGE (X) \
   CONVOLVE_VARIANTS_STEPS (X) \
-  CONVOLVE_VARIANTS_LINES (X)
+  CONVOLVE_VARIANTS_LINES (X) \
+  CONVOLVE_VARIANTS_COARSE (X)
 
 /* The sources, each a fatbin of its own. */
 #define CONVOLVE_SOURCES(X) \
   X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (weighted) X (direct) X (folded) X (stage) \
-  X (steps) X (lines)
+  X (steps) X (lines) X (coarse)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -166,6 +178,8 @@ enum {
   CONVOLVE_ROUTE_STAGE_DIFFUSE_STEPS,
   CONVOLVE_ROUTE_STAGE_LONG_ROWS,
   CONVOLVE_ROUTE_STAGE_LONG_COLUMNS,
+  CONVOLVE_ROUTE_STAGE_SHRINK,
+  CONVOLVE_ROUTE_STAGE_GROW,
 };
 
 enum {

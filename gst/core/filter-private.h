@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between filter.c, filter-means.c, compose.c, ellipse.c, method.c, operation.c and plan.c alone (and for their
- * tests). */
+/* Between filter.c, filter-means.c, coarse.c, compose.c, ellipse.c, method.c, operation.c, pass.c and plan.c alone (and
+ * for their tests). */
 #pragma once
 
 #include "filter.h"
@@ -33,9 +33,17 @@ gboolean convolve_operation_has_negative (const ConvolveOperation * operation, c
 gboolean convolve_operation_apply_method (ConvolveOperation * operation, const ConvolveSettings * settings,
     GError ** error);
 
+/* What an operation costs a sample, as method.c counts it; and by its grid. */
+gdouble convolve_operation_cost (const ConvolveOperation * operation, ConvolveCosts of);
+gdouble convolve_coarse_cost (const ConvolveCoarse * coarse, gint width, gint height);
+
 /* compose.c: makes one operation of all iterations, where that comes to the same. It has been measured, and has to be
  * again if TRUE. */
 gboolean convolve_operation_compose (ConvolveOperation * operation, const ConvolveSettings * settings);
+
+/* coarse.c: finds the largest step whose error is at most `most`. */
+gboolean convolve_coarse_find (ConvolveCoarse * coarse, const ConvolveTerm * term, gdouble most);
+void convolve_coarse_clear (ConvolveCoarse * coarse);
 
 /* The area of the part of [x0, x1] x [y0, y1] (0 <= x0 < x1, 0 <= y0 < y1) inside the ellipse of radii rx, ry around
  * the origin; to about 1e-12. */

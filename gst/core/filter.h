@@ -14,6 +14,21 @@ typedef struct {
   ConvolveMatrix *y;            /* separable: the column of weights (1 x n); owned */
 } ConvolveTerm;
 
+/* A way of computing a term that is a long and smooth mean, by a grid of one value for each step x step samples: along
+ * each axis value X is the sum of samples step (X - 1) .. step (X + 2) - 1 times box (3) / step^3 (a line of step ones
+ * convolved with itself twice, and a 0 put on either side); the grid is filtered with x and y; sample step X + p is
+ * made of values X - 1, X, X + 1 by a quadratic B-spline at t = (p + 1/2) / step - 1/2. The border rule holds for what
+ * samples are summed up. */
+typedef struct {
+  guint step;                   /* 2, 4, 8 or 16; 0: none */
+  ConvolveMatrix *x, *y;        /* the grid's row and column of weights; owned */
+  gdouble error;                /* at most, for samples of -1 .. 1, whatever the picture */
+} ConvolveCoarse;
+
+/* What an error of samples of -1 .. 1 may come to: a fourth of a step of 8-bit samples, which are 127.5 from their
+ * middle at most. */
+#define CONVOLVE_COARSE_MAX_ERROR (0.25 / 127.5)
+
 /* How the terms t0, t1, ... and the input sample v make one value. */
 typedef enum {
   CONVOLVE_COMBINE_SUM,         /* t0 + t1 + ... */
@@ -49,6 +64,7 @@ typedef struct {
   guint composed;               /* 0, or the iterations that this is all at once */
   gdouble step_sum;             /* sum of one of them */
   gboolean split;               /* the terms of a sum are parts of one matrix, whose has_negative and sum these are */
+  ConvolveCoarse coarse;        /* another way of the only term, if there is one */
   gchar *why;                   /* owned: why the terms have the form that they have, in words; NULL: no choice */
 } ConvolveOperation;
 
@@ -81,6 +97,11 @@ gdouble convolve_settings_threshold (const ConvolveSettings * settings);
 gboolean convolve_operation_is_identity (const ConvolveOperation * operation);
 /* Short: "separable 13x13", "direct 3x3", "magnitude of separable 3x3, separable 3x3", "3 frames, direct 3x3". */
 gchar *convolve_operation_describe (const ConvolveOperation * operation);
+
+/* Of a picture's line of so many samples, how many values its grid has, and how many of these come before that of the
+ * first samples; line: the grid's weights along it. */
+gint convolve_coarse_length (const ConvolveCoarse * coarse, const ConvolveMatrix * line, gint length);
+guint convolve_coarse_margin (const ConvolveMatrix * line);
 
 /* The name that properties, plans and tests use: "gaussian". */
 const gchar *convolve_filter_name (ConvolveFilter filter);

@@ -67,8 +67,8 @@ cost_pairs (guint n, guint width, guint height, ConvolveCosts of)
   return cost;
 }
 
-static gdouble
-operation_cost (const ConvolveOperation * operation, ConvolveCosts of)
+gdouble
+convolve_operation_cost (const ConvolveOperation * operation, ConvolveCosts of)
 {
   gdouble cost = 0;
   guint width = 1, height = 1;
@@ -85,6 +85,21 @@ operation_cost (const ConvolveOperation * operation, ConvolveCosts of)
   }
   return operation->n_terms > 1 ?
       cost_pairs (operation->n_terms, width, height, of) : cost;
+}
+
+/* Of the same by a grid, in a picture of that size. The grid reaches beyond the
+ * picture; along each axis a sample becomes part of three values, and is made
+ * of three. */
+gdouble
+convolve_coarse_cost (const ConvolveCoarse * coarse, gint width, gint height)
+{
+  gdouble values = (gdouble) convolve_coarse_length (coarse, coarse->x, width)
+      * convolve_coarse_length (coarse, coarse->y, height)
+      / ((gdouble) width * height);
+  gdouble taps = coarse->x->width + coarse->y->height;
+
+  return 60 + values * (20.0 * coarse->step * coarse->step
+      + costs[CONVOLVE_COSTS_CUDA].unfused_factor * taps);
 }
 
 /* ---- forms ---- */
@@ -329,7 +344,7 @@ static void
 explain (ConvolveOperation * operation, const ConvolveSettings * settings,
     gdouble direct)
 {
-  gdouble cost = operation_cost (operation, settings->costs);
+  gdouble cost = convolve_operation_cost (operation, settings->costs);
 
   if (settings->method != CONVOLVE_METHOD_AUTO)
     operation->why = g_strdup_printf ("method=%s, cost %g",
@@ -338,6 +353,21 @@ explain (ConvolveOperation * operation, const ConvolveSettings * settings,
     operation->why = g_strdup_printf ("cost %g, direct %g", cost, direct);
   else
     operation->why = g_strdup_printf ("cost %g", cost);
+}
+
+/* Whether there is a grid for these weights is for later. */
+static gboolean
+check_pyramid (const ConvolveSettings * settings, GError ** error)
+{
+  if (settings->filter != CONVOLVE_FILTER_GAUSSIAN)
+    return refuse (settings, "a pyramid, which detail and gaussian can be",
+        error);
+  if (settings->costs == CONVOLVE_COSTS_CUDA)
+    return TRUE;
+  g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+      "method=pyramid cannot be had: for gaussian the CUDA backend alone has "
+      "it: choose method=auto, or backend=cuda where there is a GPU");
+  return FALSE;
 }
 
 gboolean
@@ -378,7 +408,9 @@ convolve_operation_apply_method (ConvolveOperation * operation,
         return refuse (settings, "a box", error);
       break;
     case CONVOLVE_METHOD_PYRAMID:
-      return refuse (settings, "a pyramid: detail alone is one", error);
+      if (!check_pyramid (settings, error))
+        return FALSE;
+      break;
     default:
       apply_cheapest (operation, settings->costs);
   }

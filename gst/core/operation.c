@@ -317,6 +317,27 @@ operation_measure (ConvolveOperation * operation)
   operation->growth = operation->l1;
 }
 
+/* Gaussians alone: of all other filters none is long, smooth and a mean. */
+static gboolean
+operation_find_coarse (ConvolveOperation * operation,
+    const ConvolveSettings * settings, GError ** error)
+{
+  gboolean forced = settings->method == CONVOLVE_METHOD_PYRAMID;
+
+  if (settings->filter != CONVOLVE_FILTER_GAUSSIAN
+      || (!forced && (settings->method != CONVOLVE_METHOD_AUTO
+              || settings->costs != CONVOLVE_COSTS_CUDA)))
+    return TRUE;
+  if (convolve_coarse_find (&operation->coarse, &operation->term[0],
+          CONVOLVE_COARSE_MAX_ERROR) || !forced)
+    return TRUE;
+  g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+      "method=pyramid cannot be had: it wants a sigma and sigma-y of more than "
+      "10 pixels of each plane, subsampled ones too: choose larger ones or "
+      "method=auto");
+  return FALSE;
+}
+
 ConvolveOperation *
 convolve_operation_new (const ConvolveSettings * settings, guint w_sub,
     guint h_sub, GError ** error)
@@ -341,6 +362,8 @@ convolve_operation_new (const ConvolveSettings * settings, guint w_sub,
     operation_trim (operation);
     operation_measure (operation);
   }
+  if (!operation_find_coarse (operation, settings, error))
+    return NULL;
   return g_steal_pointer (&operation);
 }
 
@@ -352,6 +375,7 @@ convolve_operation_free (ConvolveOperation * operation)
   for (guint i = 0; i < CONVOLVE_MAX_TERMS; i++)
     convolve_term_clear (&operation->term[i]);
   g_clear_pointer (&operation->t, convolve_matrix_unref);
+  convolve_coarse_clear (&operation->coarse);
   g_free (operation->why);
   g_free (operation);
 }

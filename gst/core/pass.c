@@ -5,11 +5,14 @@
 
 #include <math.h>
 
+#include "filter-private.h"
 #include "plan-private.h"
 
 /* The middle of the steps that rounding leaves is 0.5 away: with less error
  * than this, the nearest integer of a flat area is still found. */
 #define MAX_SINGLE_ERROR 0.4
+/* The bound of CONVOLVE_COARSE_MAX_ERROR, and some rounding. */
+#define MAX_COARSE_ERROR 0.26
 #define FLOAT_EPSILON (1.0 / (1 << 24))
 
 /* ---- numbers of a component ---- */
@@ -341,6 +344,73 @@ pass_precision (const ConvolvePass * pass)
   return CONVOLVE_PRECISION_SINGLE;
 }
 
+/* ---- a coarse grid ---- */
+
+static gboolean
+is_bytes_side_by_side (const ConvolveLayout * layout)
+{
+  if (layout->type != CONVOLVE_SAMPLE_U8
+      || layout->pixel_step != layout->n_components)
+    return FALSE;
+  for (guint c = 0; c < layout->n_components; c++)
+    if (layout->component[c].offset != c)
+      return FALSE;
+  return TRUE;
+}
+
+/* Samples are half the range from its middle at most; what the grid makes of
+ * the middle is the middle. Rounding of floats comes to it. */
+static gdouble
+coarse_error (const ConvolvePass * pass)
+{
+  gdouble most = 0;
+
+  for (guint c = 0; c < pass->layout.n_components; c++) {
+    const ConvolvePassComponent *component = &pass->component[c];
+    gdouble half = ldexp (1, pass->layout.component[c].depth - 1) - 0.5;
+
+    if (component->action == CONVOLVE_ACTION_FILTER)
+      most = MAX (most, half * fabs (component->gain)
+          * pass->operation->coarse.error + single_error (pass, component));
+  }
+  return most;
+}
+
+const gchar *
+convolve_pass_coarse_fault (const ConvolvePass * pass)
+{
+  if (!is_bytes_side_by_side (&pass->layout))
+    return "a plane's samples are not bytes side by side: "
+        "choose method=auto or another format";
+  if (pass->alpha.weighted)
+    return "colors are weighted by alpha: "
+        "choose method=auto or alpha-mode=straight";
+  if (pass->iterations > 1)
+    return "there are iterations: choose method=auto or iterations=1";
+  if (convolve_operation_is_windowed (pass->operation))
+    return "it sums over frames: choose method=auto or no kernel-t";
+  if (pass->precision != CONVOLVE_PRECISION_SINGLE
+      || !(pass->coarse_error <= MAX_COARSE_ERROR))
+    return "scale makes its error too large: "
+        "choose method=auto or a smaller scale";
+  return NULL;
+}
+
+static void
+choose_coarse (const ConvolvePlanContext * context, ConvolvePass * pass)
+{
+  const ConvolveSettings *settings = context->settings;
+
+  if (pass->operation == NULL || pass->operation->coarse.step == 0)
+    return;
+  pass->coarse_error = coarse_error (pass);
+  pass->coarse = convolve_pass_coarse_fault (pass) == NULL
+      && (settings->method == CONVOLVE_METHOD_PYRAMID
+      || convolve_coarse_cost (&pass->operation->coarse, pass->width,
+          pass->height) < convolve_operation_cost (pass->operation,
+          settings->costs));
+}
+
 /* ---- passes ---- */
 
 gboolean
@@ -424,4 +494,5 @@ convolve_pass_init (const ConvolvePlanContext * context,
   if (colours && convolve_pass_is_weighted (context, operation))
     pass_init_alpha (context, fields, field, pass);
   pass->precision = pass_precision (pass);
+  choose_coarse (context, pass);
 }

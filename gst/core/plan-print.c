@@ -63,6 +63,10 @@ append_pass (GString * string, const ConvolvePass * pass)
   }
   operation = convolve_operation_describe (pass->operation);
   g_string_append (string, operation);
+  if (pass->coarse)
+    g_string_append_printf (string, " by a grid of %u x %u, within %.2f",
+        pass->operation->coarse.step, pass->operation->coarse.step,
+        pass->coarse_error);
   if (pass->iterations > 1)
     g_string_append_printf (string, " %u times", pass->iterations);
   g_string_append_printf (string, ", %s, %s",

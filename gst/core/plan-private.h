@@ -25,5 +25,7 @@ gint convolve_pass_rows (const ConvolvePlanContext * context, const ConvolveLayo
 /* Fills a pass that is all zero; operation NULL: nothing of the layout is filtered. */
 void convolve_pass_init (const ConvolvePlanContext * context, const ConvolveLayout * layout,
     const ConvolveOperation * operation, gboolean fields, guint field, ConvolvePass * pass);
+/* Why the operation's grid cannot be taken by the pass; NULL if it can. */
+const gchar *convolve_pass_coarse_fault (const ConvolvePass * pass);
 
 G_END_DECLS

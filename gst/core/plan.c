@@ -194,6 +194,25 @@ plan_find_window (ConvolvePlan * plan)
   }
 }
 
+/* A pyramid that is asked for, and is not the filter itself, is for every pass
+ * or for none. */
+static gboolean
+plan_check_pyramid (const ConvolvePlan * plan, ConvolveMethod method,
+    GError ** error)
+{
+  for (guint i = 0; i < plan->n_passes; i++) {
+    const ConvolvePass *pass = &plan->pass[i];
+
+    if (method != CONVOLVE_METHOD_PYRAMID || pass->operation == NULL
+        || pass->operation->coarse.step == 0 || pass->coarse)
+      continue;
+    g_set_error (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
+        "method=pyramid cannot be had: %s", convolve_pass_coarse_fault (pass));
+    return FALSE;
+  }
+  return TRUE;
+}
+
 ConvolvePlan *
 convolve_plan_new (const GstVideoInfo * info,
     const ConvolveSettings * settings, gboolean fields, GError ** error)
@@ -223,6 +242,8 @@ convolve_plan_new (const GstVideoInfo * info,
             &plan->pass[plan->n_passes++]);
     }
   }
+  if (!plan_check_pyramid (plan, settings->method, error))
+    return NULL;
   plan->identity = plan_is_identity (plan);
   plan_find_window (plan);
   return g_steal_pointer (&plan);

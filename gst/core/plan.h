@@ -61,6 +61,8 @@ typedef struct {
   guint iterations;
   guint n_levels;               /* of a pyramid, for CONVOLVE_COMBINE_DETAIL: as many as the picture has */
   ConvolvePrecision precision;
+  gboolean coarse;              /* the operation's grid is near enough, and is to be taken by backends that can ... */
+  gdouble coarse_error;         /* ... which puts results wrong by this before they are rounded, at most */
 } ConvolvePass;
 
 typedef struct _ConvolvePlan ConvolvePlan;

@@ -102,6 +102,19 @@ pyramid_multiply_adds (const ConvolvePass * pass)
   return n;
 }
 
+/* Down, over the grid, and up again, of one component. */
+static guint64
+coarse_multiply_adds (const ConvolvePass * pass)
+{
+  const ConvolveCoarse *coarse = &pass->operation->coarse;
+  guint64 values = (guint64) convolve_coarse_length (coarse, coarse->x,
+      pass->width) * convolve_coarse_length (coarse, coarse->y, pass->height);
+  guint64 line = 3 * coarse->step;
+
+  return values * (line * (coarse->step + 1) + coarse->x->width
+      + coarse->y->height) + (guint64) pass->width * pass->height * 6;
+}
+
 /* Sums that a pixel needs: those of filtered samples, and of weighing alpha
  * unless it is one of them. */
 static guint
@@ -135,7 +148,8 @@ convolve_pass_work (const ConvolvePass * pass, ConvolveWork * work)
     work->bytes_read += (guint64) pass->alpha.width * pass->alpha.height
         * sample_bytes (&pass->alpha.layout) * frames;
 
-  once = operation->combine == CONVOLVE_COMBINE_DETAIL ?
+  once = pass->coarse ? coarse_multiply_adds (pass) :
+      operation->combine == CONVOLVE_COMBINE_DETAIL ?
       pyramid_multiply_adds (pass) : pixels * sample_multiply_adds (operation);
   work->multiply_adds = once * pass->iterations;
   if (operation->t != NULL)

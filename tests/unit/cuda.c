@@ -156,6 +156,27 @@ check_plain_iterations (ConvolveDevice * device)
   }
 }
 
+/* By coarse grids of each step, whole, with copied components and where nothing
+ * is aligned. */
+static void
+check_coarse_plans (ConvolveDevice * device)
+{
+  static const gdouble sigmas[] = { 12, 30, 50, 100 };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (sigmas); i++) {
+    ConvolveSettings settings;
+    g_autoptr (ConvolvePlan) plan = NULL;
+
+    convolve_settings_init (&settings);
+    settings.sigma = sigmas[i / 2];
+    settings.alpha_mode = CONVOLVE_ALPHA_STRAIGHT;
+    settings.method = METHOD (PYRAMID);
+    settings.costs = CONVOLVE_COSTS_CUDA;
+    plan = cudatest_plan (i % 2 ? "BGRx" : "RGB", 45, 38, &settings);
+    check_plan_on (device, plan, i % 2);
+  }
+}
+
 static void
 check_all_plans (ConvolveDevice * device, gboolean fits_all)
 {
@@ -373,6 +394,7 @@ test_variants (void)
 
   check_all_plans (device, TRUE);
   check_all_windows (device, NULL);
+  check_coarse_plans (device);
   for (guint i = 0; i < G_N_ELEMENTS (routes); i++) {
     g_setenv ("CONVOLVE_CUDA_ROUTE", routes[i], TRUE);
     check_all_plans (device, FALSE);

@@ -12,3 +12,5 @@ void sim_write_pixel (const ConvolveLaunchPicture * p, gint x, gint y, const gui
 guint sim_rounded (double value, double lo, double hi);
 gsize sim_row_bytes (const ConvolveLaunchPicture * p);
 void sim_run_stage (const SimKernel * kernel, const ConvolveStage * s);
+/* The same of what goes from samples to a coarse grid and back (coarse.c). */
+void sim_run_coarse (const SimKernel * kernel, const ConvolveStage * s);

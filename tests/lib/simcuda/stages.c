@@ -498,6 +498,10 @@ sim_run_stage (const SimKernel * kernel, const ConvolveStage * s)
   ConvolveStage same = *s;
   SimKernel other = *kernel;
 
+  if (s->op >= CONVOLVE_STAGE_SHRINK) {
+    sim_run_coarse (kernel, s);
+    return;
+  }
   /* These compute the same in another way. */
   if (s->op >= CONVOLVE_STAGE_LONG_ROWS) {
     same.op = s->op == CONVOLVE_STAGE_LONG_ROWS ? CONVOLVE_STAGE_ROWS :

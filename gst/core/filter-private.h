@@ -35,7 +35,7 @@ gboolean convolve_operation_apply_method (ConvolveOperation * operation, const C
 
 /* What an operation costs a sample, as method.c counts it; and by its grid. */
 gdouble convolve_operation_cost (const ConvolveOperation * operation, ConvolveCosts of);
-gdouble convolve_coarse_cost (const ConvolveCoarse * coarse, gint width, gint height);
+gdouble convolve_coarse_cost (const ConvolveCoarse * coarse, gint width, gint height, ConvolveCosts of);
 
 /* compose.c: makes one operation of all iterations, where that comes to the same. It has been measured, and has to be
  * again if TRUE. */

@@ -22,9 +22,10 @@ static const struct
   guint fused_side, fused_terms;
   gdouble unfused_factor, unfused;
   gdouble term;                 /* of each pair of a sum but the first */
+  gdouble shrink, grid_factor, grow;    /* of a coarse grid, see below */
 } costs[CONVOLVE_N_COSTS] = {
-  [CONVOLVE_COSTS_CPU] = {TRUE, G_MAXUINT, 1, 2, 0, 2},
-  [CONVOLVE_COSTS_CUDA] = {FALSE, 65, 2, 4, 60, 2},
+  [CONVOLVE_COSTS_CPU] = {TRUE, G_MAXUINT, 1, 2, 0, 2, 30, 3.4, 55},
+  [CONVOLVE_COSTS_CUDA] = {FALSE, 65, 2, 4, 60, 2, 20, 4, 60},
 };
 
 static const gchar *const method_names[CONVOLVE_N_METHODS] = {
@@ -91,15 +92,16 @@ convolve_operation_cost (const ConvolveOperation * operation, ConvolveCosts of)
  * picture; along each axis a sample becomes part of three values, and is made
  * of three. */
 gdouble
-convolve_coarse_cost (const ConvolveCoarse * coarse, gint width, gint height)
+convolve_coarse_cost (const ConvolveCoarse * coarse, gint width, gint height,
+    ConvolveCosts of)
 {
   gdouble values = (gdouble) convolve_coarse_length (coarse, coarse->x, width)
       * convolve_coarse_length (coarse, coarse->y, height)
       / ((gdouble) width * height);
   gdouble taps = coarse->x->width + coarse->y->height;
 
-  return 60 + values * (20.0 * coarse->step * coarse->step
-      + costs[CONVOLVE_COSTS_CUDA].unfused_factor * taps);
+  return costs[of].grow + values * (costs[of].shrink * coarse->step
+      * coarse->step + costs[of].grid_factor * taps);
 }
 
 /* ---- forms ---- */
@@ -355,21 +357,6 @@ explain (ConvolveOperation * operation, const ConvolveSettings * settings,
     operation->why = g_strdup_printf ("cost %g", cost);
 }
 
-/* Whether there is a grid for these weights is for later. */
-static gboolean
-check_pyramid (const ConvolveSettings * settings, GError ** error)
-{
-  if (settings->filter != CONVOLVE_FILTER_GAUSSIAN)
-    return refuse (settings, "a pyramid, which detail and gaussian can be",
-        error);
-  if (settings->costs == CONVOLVE_COSTS_CUDA)
-    return TRUE;
-  g_set_error_literal (error, CONVOLVE_ERROR, CONVOLVE_ERROR_UNSUPPORTED,
-      "method=pyramid cannot be had: for gaussian the CUDA backend alone has "
-      "it: choose method=auto, or backend=cuda where there is a GPU");
-  return FALSE;
-}
-
 gboolean
 convolve_operation_apply_method (ConvolveOperation * operation,
     const ConvolveSettings * settings, GError ** error)
@@ -408,8 +395,10 @@ convolve_operation_apply_method (ConvolveOperation * operation,
         return refuse (settings, "a box", error);
       break;
     case CONVOLVE_METHOD_PYRAMID:
-      if (!check_pyramid (settings, error))
-        return FALSE;
+      if (settings->filter != CONVOLVE_FILTER_GAUSSIAN)
+        return refuse (settings, "a pyramid, which detail and gaussian can be",
+            error);
+      /* Whether there is a grid for these weights is for later. */
       break;
     default:
       apply_cheapest (operation, settings->costs);

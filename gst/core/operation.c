@@ -325,8 +325,7 @@ operation_find_coarse (ConvolveOperation * operation,
   gboolean forced = settings->method == CONVOLVE_METHOD_PYRAMID;
 
   if (settings->filter != CONVOLVE_FILTER_GAUSSIAN
-      || (!forced && (settings->method != CONVOLVE_METHOD_AUTO
-              || settings->costs != CONVOLVE_COSTS_CUDA)))
+      || (!forced && settings->method != CONVOLVE_METHOD_AUTO))
     return TRUE;
   if (convolve_coarse_find (&operation->coarse, &operation->term[0],
           CONVOLVE_COARSE_MAX_ERROR) || !forced)

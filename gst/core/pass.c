@@ -407,7 +407,8 @@ choose_coarse (const ConvolvePlanContext * context, ConvolvePass * pass)
   pass->coarse = convolve_pass_coarse_fault (pass) == NULL
       && (settings->method == CONVOLVE_METHOD_PYRAMID
       || convolve_coarse_cost (&pass->operation->coarse, pass->width,
-          pass->height) < convolve_operation_cost (pass->operation,
+          pass->height,
+          settings->costs) < convolve_operation_cost (pass->operation,
           settings->costs));
 }
 

@@ -64,7 +64,7 @@ typedef enum {
   CONVOLVE_METHOD_SEPARABLE,    /* row and column passes; an error where the filter is not separable */
   CONVOLVE_METHOD_LOWRANK,      /* a sum of such pairs; an error where that takes too many */
   CONVOLVE_METHOD_SUMS,         /* rows and columns that are boxes, by running sums where the backend has them */
-  CONVOLVE_METHOD_PYRAMID,      /* for detail, and for gaussian on a GPU */
+  CONVOLVE_METHOD_PYRAMID,      /* for detail, and for large gaussians of bytes */
   CONVOLVE_N_METHODS
 } ConvolveMethod;
 

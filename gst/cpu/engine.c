@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "coarse.h"
 #include "pyramid.h"
 
 #define MIN_LOT 32              /* rows; even */
@@ -432,6 +433,8 @@ convolve_cpu_engine_run (const CpuStep * step, guint level,
     return;
   if (step->pyramid != NULL)
     convolve_cpu_pyramid_run (&piece);
+  else if (step->coarse != NULL)
+    convolve_cpu_coarse_run (&piece);
   else if (step->n_terms > 0)
     run_filter (&piece);
   else

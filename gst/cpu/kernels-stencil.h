@@ -139,3 +139,80 @@ NAME (enlarge) (const CpuJoin * join, gdouble amount, const void *v, const void 
     }
   }
 }
+
+/* ---- a coarse grid ---- */
+
+static void
+NAME (share) (const void *x, const void *w, guint row, guint step, void *const sums[3], gsize n)
+{
+  const REAL *from = x, *weights = (const REAL *) w + row;
+  REAL w0 = weights[2 * step], w1 = weights[step], w2 = weights[0];
+  REAL *restrict s0 = sums[0], *restrict s1 = sums[1], *restrict s2 = sums[2];
+
+  for (gsize i = 0; i < n; i++) {
+    REAL v = from[i];
+
+    s0[i] += w0 * v;
+    s1[i] += w1 * v;
+    s2[i] += w2 * v;
+  }
+}
+
+VEC_INLINE void
+NAME (gather_lanes) (const REAL * restrict x, REAL * restrict to, gsize n, gsize lanes, guint step, const REAL * w)
+{
+  for (gsize i = 0; i < n; i++, x += step * lanes, to += lanes) {
+    REAL sum[4] = { 0 };
+
+    for (guint k = 0; k < 3 * step; k++)
+      for (gsize c = 0; c < lanes; c++)
+        sum[c] += w[k] * x[k * lanes + c];
+    for (gsize c = 0; c < lanes; c++)
+      to[c] = sum[c];
+  }
+}
+
+VEC_INLINE void
+NAME (spread_lanes) (const REAL * restrict x, REAL * restrict to, gsize n, gsize lanes, guint step, const REAL * w)
+{
+  for (gsize i = 0; i < n; i++, x += lanes)
+    for (guint p = 0; p < step; p++, to += lanes)
+      for (gsize c = 0; c < lanes; c++)
+        to[c] = w[p] * x[c] + w[step + p] * x[lanes + c] + w[2 * step + p] * x[2 * lanes + c];
+}
+
+/* With both numbers known the loops over them are unrolled. */
+#define WITH_STEP(what, lanes) \
+  if (step == 2) \
+    NAME (what) (x, out, n, lanes, 2, w); \
+  else if (step == 4) \
+    NAME (what) (x, out, n, lanes, 4, w); \
+  else if (step == 8) \
+    NAME (what) (x, out, n, lanes, 8, w); \
+  else \
+    NAME (what) (x, out, n, lanes, 16, w)
+#define WITH_LANES(what) \
+  if (lanes == 1) { \
+    WITH_STEP (what, 1); \
+  } else if (lanes == 2) { \
+    WITH_STEP (what, 2); \
+  } else if (lanes == 3) { \
+    WITH_STEP (what, 3); \
+  } else { \
+    WITH_STEP (what, 4); \
+  }
+
+static void
+NAME (gather) (const void *x, void *out, gsize n, guint lanes, guint step, const void *w)
+{
+  WITH_LANES (gather_lanes)
+}
+
+static void
+NAME (spread) (const void *x, void *out, gsize n, guint lanes, guint step, const void *w)
+{
+  WITH_LANES (spread_lanes)
+}
+
+#undef WITH_STEP
+#undef WITH_LANES

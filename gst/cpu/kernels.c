@@ -398,6 +398,9 @@ differ (const guint8 * bytes, const guint8 * pattern, const guint8 * mask,
     .halve = halve_##suffix, \
     .twice = twice_##suffix, \
     .enlarge = enlarge_##suffix, \
+    .share = share_##suffix, \
+    .gather = gather_##suffix, \
+    .spread = spread_##suffix, \
   }
 
 #define BOX(suffix, type, name, sum) { \

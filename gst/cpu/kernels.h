@@ -151,6 +151,12 @@ typedef struct {
   void (*twice) (const void *x, void *out, gsize n, gboolean odd, guint lanes);
   /* sum += amount x what v - mean exceeds join's threshold by. */
   void (*enlarge) (const CpuJoin * join, gdouble amount, const void *v, const void *mean, void *sum, gsize n);
+  /* For a grid of one pixel for step (2, 4, 8 or 16) of x. sums[k][i] += w[(2 - k) step + row] x x[i]. */
+  void (*share) (const void *x, const void *w, guint row, guint step, void *const sums[3], gsize n);
+  /* Pixel i of out is the sum of pixels step i + k of x times w[k], k < 3 step; n pixels of out. */
+  void (*gather) (const void *x, void *out, gsize n, guint lanes, guint step, const void *w);
+  /* Pixel step i + p of out is the sum of pixels i + m of x times w[m step + p], m < 3; step n pixels of out. */
+  void (*spread) (const void *x, void *out, gsize n, guint lanes, guint step, const void *w);
 } CpuKernels;
 
 typedef struct {

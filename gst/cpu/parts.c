@@ -3,6 +3,7 @@
  * as the ones that follow reach. What regions leave out is copied. */
 #include "config.h"
 
+#include "coarse.h"
 #include "pyramid.h"
 
 void
@@ -111,6 +112,10 @@ convolve_cpu_parts_list (CpuParts * parts, const ConvolveRegions * regions,
       continue;
     if (step->pyramid != NULL) {
       convolve_cpu_pyramid_list (parts, step, regions, level);
+      continue;
+    }
+    if (step->coarse != NULL) {
+      convolve_cpu_coarse_list (parts, step, regions, level);
       continue;
     }
     if (regions == NULL || (times > 0 && parts->whole_levels && regions->n > 0))

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "coarse.h"
 #include "pyramid.h"
 
 /* The first component that is filtered: the others' numbers are not used. */
@@ -150,7 +151,7 @@ init_join (CpuStep * step)
   step->add_terms = pass->operation->combine == CONVOLVE_COMBINE_SUM;
   step->diffuses = pass->operation->combine == CONVOLVE_COMBINE_DIFFUSE;
   step->fused = step->add_terms && !step->weighted && step->n_levels == 1
-      && step->kernels->sum_store != NULL;
+      && !pass->coarse && step->kernels->sum_store != NULL;
 }
 
 static void
@@ -263,6 +264,8 @@ init_filter (CpuStep * step, guint n_threads, const CpuStep * like)
     init_frames (step);
     return convolve_cpu_pyramid_init (step, n_threads);
   }
+  if (pass->coarse)
+    return convolve_cpu_coarse_init (step);
 
   step->left = operation->left;
   step->right = operation->right;
@@ -288,7 +291,9 @@ init_pictures (CpuStep * step)
       || !g_size_checked_mul (&bytes, step->picture_pitch, step->pass->height)
       || !g_size_checked_add (&bytes, bytes, CPU_SLACK * sizeof (gdouble)))
     return FALSE;
-  for (guint i = 0; i < 2 && i + 1 < step->n_levels && !step->pyramid; i++) {
+  if (step->pyramid != NULL || step->coarse != NULL)
+    return TRUE;
+  for (guint i = 0; i < 2 && i + 1 < step->n_levels; i++) {
     step->picture[i] = g_try_malloc (bytes);
     if (step->picture[i] == NULL)
       return FALSE;
@@ -400,6 +405,7 @@ convolve_cpu_step_free (CpuStep * step)
 {
   g_clear_pointer (&step->straight, convolve_cpu_step_free);
   g_clear_pointer (&step->pyramid, convolve_cpu_pyramid_free);
+  g_clear_pointer (&step->coarse, convolve_cpu_coarse_free);
   convolve_cpu_step_clear_terms (step);
   g_free (step->t_weights);
   g_free (step->patterns);
@@ -458,6 +464,10 @@ describe_rows (const CpuStep * step, GString * string)
   if (step->pyramid != NULL)
     g_string_append_printf (string, ", %u of its levels",
         step->pyramid->n_levels);
+  else if (step->coarse != NULL)
+    g_string_append_printf (string, ", a grid of %u x %u, within %.2f before "
+        "rounding", step->coarse->grid->step, step->coarse->grid->step,
+        step->pass->coarse_error);
   else if (!ring)
     g_string_append (string, ", rows read anew");
   else

@@ -64,6 +64,7 @@ typedef struct {
 
 typedef struct _CpuStep CpuStep;
 typedef struct _CpuPyramid CpuPyramid;   /* pyramid.h */
+typedef struct _CpuCoarse CpuCoarse;     /* coarse.h */
 
 struct _CpuStep {
   const ConvolvePass *pass;
@@ -104,6 +105,7 @@ struct _CpuStep {
   gboolean wants_input;
   gboolean diffuses;            /* the only term is not summed, see CpuKernels.diffuse */
   CpuPyramid *pyramid;          /* in place of all terms; n_levels then counts its phases */
+  CpuCoarse *coarse;            /* likewise */
   CpuJoin join;
   CpuSink sink;
   void *patterns;

@@ -2,8 +2,7 @@
 /* Large Gaussians by a coarse grid against the reference: every step of the
  * grid, number of components and border rule, pictures that are smaller than
  * the filter and than a cell of the grid, parts of pictures, and those that
- * the grid gets wrong most. The first argument is cuda; the only one that has
- * such grids. */
+ * the grid gets wrong most. The backend is the first argument. */
 #include <math.h>
 #include <string.h>
 

@@ -11,15 +11,16 @@
  *            BANDED     rows and columns in one pass as products of matrices (compute capability 8.0 or more)
  *            PLAIN      the same where nothing but rounding comes after the sums; U16: gain, offset and limits too
  *            DIRECT     a whole matrix as products of matrices (8.0 or more)
+ *            SUMS...    boxes by running sums, in three launches (../sums.h)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot; STAGE_STEPS and
  *                       STAGE_DIFFUSE_STEPS do several iterations in one
  *   samples  U8, U16: components side by side, native byte order; ANY: everything else (packed 4:2:2, 10:10:10:2,
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
- *   terms    terms that it sums or combines
+ *   terms    terms that it sums or combines; SUMS: components of a pixel
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
  *            the host); 0: any, told by the launch (weights in device memory); BANDED, PLAIN, DIRECT: the most
  *            of a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
- *            middle */
+ *            middle; SUMS: 1 where the mean is all that is asked for */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
 #define CONVOLVE_CUDA_VARIANTS_H
 
@@ -83,6 +84,26 @@
   X (direct_u8_n17, direct, DIRECT, U8, 1, 17) \
   X (direct_u8_n33, direct, DIRECT, U8, 1, 33)
 
+#define CONVOLVE_VARIANTS_SUMS(X) \
+  X (sums_parts_u8, sums, SUMS_PARTS, U8, 1, 0) \
+  X (sums_parts_u16, sums, SUMS_PARTS, U16, 1, 0) \
+  X (sums_starts_u8, sums, SUMS_STARTS, U8, 1, 0) \
+  X (sums_starts_u16, sums, SUMS_STARTS, U16, 1, 0) \
+  X (sums_u8_n1, sums, SUMS, U8, 1, 0) \
+  X (sums_u8_n2, sums, SUMS, U8, 2, 0) \
+  X (sums_u8_n3, sums, SUMS, U8, 3, 0) \
+  X (sums_u8_n4, sums, SUMS, U8, 4, 0) \
+  X (sums_mean_u8_n1, sums, SUMS, U8, 1, 1) \
+  X (sums_mean_u8_n2, sums, SUMS, U8, 2, 1) \
+  X (sums_mean_u8_n3, sums, SUMS, U8, 3, 1) \
+  X (sums_mean_u8_n4, sums, SUMS, U8, 4, 1) \
+  X (sums_u16_n1, sums, SUMS, U16, 1, 0) \
+  X (sums_u16_n2, sums, SUMS, U16, 2, 0) \
+  X (sums_u16_n4, sums, SUMS, U16, 4, 0) \
+  X (sums_mean_u16_n1, sums, SUMS, U16, 1, 1) \
+  X (sums_mean_u16_n2, sums, SUMS, U16, 2, 1) \
+  X (sums_mean_u16_n4, sums, SUMS, U16, 4, 1)
+
 #define CONVOLVE_VARIANTS_STAGE(X) \
   X (stage_load, stage, STAGE_LOAD, FLOAT, 1, 0) \
   X (stage_rows, stage, STAGE_ROWS, FLOAT, 1, 0) \
@@ -120,13 +141,15 @@
   CONVOLVE_VARIANTS_PLAIN (X) \
   CONVOLVE_VARIANTS_WORDS (X) \
   CONVOLVE_VARIANTS_DIRECT (X) \
+  CONVOLVE_VARIANTS_SUMS (X) \
   CONVOLVE_VARIANTS_STAGE (X) \
   CONVOLVE_VARIANTS_STEPS (X) \
   CONVOLVE_VARIANTS_LINES (X)
 
 /* The sources, each a fatbin of its own. */
 #define CONVOLVE_SOURCES(X) \
-  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (direct) X (stage) X (steps) X (lines)
+  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (direct) X (sums) X (stage) X (steps) \
+  X (lines)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -135,6 +158,9 @@ enum {
   CONVOLVE_ROUTE_BANDED,
   CONVOLVE_ROUTE_PLAIN,
   CONVOLVE_ROUTE_DIRECT,
+  CONVOLVE_ROUTE_SUMS_PARTS,
+  CONVOLVE_ROUTE_SUMS_STARTS,
+  CONVOLVE_ROUTE_SUMS,
   CONVOLVE_ROUTE_STAGE_LOAD,
   CONVOLVE_ROUTE_STAGE_ROWS,
   CONVOLVE_ROUTE_STAGE_COLUMNS,

@@ -83,7 +83,7 @@ static const RowKind kinds[] = {
       TRUE, TRUE, fill_separable},
   {"direct", "1,2,4,8,16", "Radii of Gaussians as whole matrices", TRUE,
       TRUE, fill_direct},
-  {"box", "8,64,512", "Radii of boxes", FALSE, FALSE, fill_box},
+  {"box", "8,64,128,512", "Radii of boxes", FALSE, FALSE, fill_box},
   {"gaussian", "150", "Radii of large Gaussians (sigma is a third), in the "
         "form that the plan chooses", FALSE, TRUE, fill_gaussian},
   {"temporal", "3", "Frames that are summed, 3", FALSE, FALSE, fill_temporal},

@@ -216,8 +216,7 @@ cut_strips (const CudaDevice * device, const ConvolveSums * s, guint n,
   strips->shared_bytes = convolve_sums_shared_bytes (bytes, p->n_components,
       strips->threads);
   return strips->threads <= CONVOLVE_SUMS_THREADS
-      && strips->shared_bytes
-      <= device->shared_bytes[find_last (s)->id];
+      && strips->shared_bytes <= device->shared_bytes[find_last (s)->id];
 }
 
 /* Strips and rows of a task: those with which the busiest multiprocessor is
@@ -336,8 +335,7 @@ cuda_sums_init (CudaStaged * staged, CudaProgram * program)
 }
 
 gboolean
-cuda_sums_can (const CudaStaged * staged,
-    const ConvolveLaunchPicture * picture)
+cuda_sums_can (const CudaStaged * staged, const ConvolveLaunchPicture * picture)
 {
   guint bytes = sample_bytes (picture) * picture->n_components;
   guint mask = sample_bytes (picture) == 1 ? (bytes == 4 ? 3 : 0) :

@@ -77,7 +77,8 @@ convolve_cpu_step_find_box (CpuStep * step)
       && step->n_levels == 1 && !step->pass->alpha.weighted
       && !convolve_operation_is_windowed (operation)
       && operation->n_terms == 1 && operation->combine == CONVOLVE_COMBINE_SUM
-      && term->matrix == NULL && convolve_box_find (term->x, &step->box_x, &unit_x)
+      && term->matrix == NULL
+      && convolve_box_find (term->x, &step->box_x, &unit_x)
       && convolve_box_find (term->y, &step->box_y, &unit_y)
       && MIN (step->box_x.taps, step->box_y.taps) >= least
       && largest_sum (step) <= MAX_DOUBLE && results_are_small (step);
@@ -92,7 +93,8 @@ init_bytes (CpuStep * step, gdouble gain)
 {
   const gfloat *offset = step->sink.offset, *lo = step->sink.lo;
   const gfloat *hi = step->sink.hi;
-  gdouble sum = convolve_box_sum (&step->box_x) * convolve_box_sum (&step->box_y);
+  gdouble sum =
+      convolve_box_sum (&step->box_x) * convolve_box_sum (&step->box_y);
   gdouble mean = gain * step->box_unit * sum;
   gint bits = MAX_BITS, down = 0;
   gdouble t;

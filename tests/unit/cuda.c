@@ -97,8 +97,8 @@ static const Setup setups[] = {
   {CONVOLVE_FILTER_DIFFUSE, 1.0, METHOD (AUTO), 14, 1},  /* 16 bits: double */
   {CONVOLVE_FILTER_DETAIL, 1.0, METHOD (AUTO), 1, 1},
   {CONVOLVE_FILTER_DETAIL, 1.0, METHOD (AUTO), 2, 1},
-  {CONVOLVE_FILTER_BOX, 1.0, METHOD (SUMS), 1, 1},
-  {CONVOLVE_FILTER_BOX, 1.0, METHOD (SUMS), 1, 0.75},
+  {CONVOLVE_FILTER_BOX, 6.0, METHOD (SUMS), 1, 1},       /* 21 x 21 */
+  {CONVOLVE_FILTER_BOX, 6.0, METHOD (SUMS), 1, 0.75},
 };
 /* *INDENT-ON* */
 
@@ -118,9 +118,11 @@ settings_from (ConvolveSettings * settings, const Setup * setup)
   settings->method = setup->method;
   settings->iterations = setup->iterations;
   settings->scale = setup->scale;
-  /* Weighted colours are no running sums. */
-  if (setup->method == METHOD (SUMS))
+  /* A box of that deviation; weighted colours are no running sums. */
+  if (setup->method == METHOD (SUMS)) {
+    settings->radius = -1;
     settings->alpha_mode = CONVOLVE_ALPHA_STRAIGHT;
+  }
 }
 
 /* A magnitude of two matrices of 5 x 5: no property asks for it, but a plan may

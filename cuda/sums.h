@@ -6,8 +6,8 @@
  * it, those that the border rule says; sample i of a row is component i % n of pixel i / n.
  *
  *   SUMS_PARTS   Part k is task_rows rows from row_begin - reach_y + k x task_rows on; full[k][i] is the sum of sample
- *                i of them all, first[k][i] that of the first (2 reach_y + 1) % task_rows of them; k < n_parts. 16 bits a
- *                sum for bytes, else 32.
+ *                i of them all, first[k][i] that of the first (2 reach_y + 1) % task_rows of them; k < n_parts. 16 bits
+ *                a sum for bytes, else 32.
  *   SUMS_STARTS  starts[k][i], 32 bits, is the sum of sample i of the 2 reach_y + 1 rows around row
  *                row_begin + k x task_rows, each once: k < n_tasks.
  *   SUMS         With column sums C = (sum of weights_y x samples), C' = C / 2^down rounded, and V = the sum of

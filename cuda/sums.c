@@ -275,7 +275,7 @@ align (gsize bytes)
 static guint
 samples_pitch (const ConvolveLaunchPicture * p)
 {
-  return (p->width * p->n_components + 7) / 8 * 8;
+  return (p->width + 7) / 8 * 8 * p->n_components;
 }
 
 static gsize
@@ -351,11 +351,11 @@ static gboolean
 make_starts (CudaDevice * device, const ConvolveSums * s, GError ** error)
 {
   const ConvolveLaunchPicture *p = &s->picture;
-  guint words = divide_up ((guint64) p->width * p->pixel_step, 4);
+  guint quads = divide_up ((guint64) p->width * p->pixel_step, 16);
 
   return cuda_launch (device, find_variant (s, CUDA_VARIANT_sums_parts_u8,
           CUDA_VARIANT_sums_parts_u16),
-      s->n_parts * divide_up (words, CONVOLVE_BLOCK_THREADS), 0, s, error)
+      s->n_parts * divide_up (quads, CONVOLVE_BLOCK_THREADS), 0, s, error)
       && cuda_launch (device, find_variant (s, CUDA_VARIANT_sums_starts_u8,
           CUDA_VARIANT_sums_starts_u16),
       divide_up (s->n_tasks, CONVOLVE_SUMS_CHUNK)

@@ -9,7 +9,7 @@
  *                i of them all, first[k][i] that of the first (2 reach_y + 1) % task_rows of them; k < n_parts. 16 bits
  *                a sum for bytes, else 32.
  *   SUMS_STARTS  starts[k][i], 32 bits, is the sum of sample i of the 2 reach_y + 1 rows around row
- *                row_begin + k x task_rows, each once: k < n_tasks.
+ *                row_begin + k x task_rows, each once: k < n_tasks. Pixels lie as convolve_sums_start says.
  *   SUMS         With column sums C = (sum of weights_y x samples), C' = C / 2^down rounded, and V = the sum of
  *                weights_x x C' in 32 bits: t = scale x V, and then what FINISH says of FILTER, COPY and FILL for a sum
  *                that is last. plain: that is factor x V / 2^40 rounded, for each component, and within limits.
@@ -23,7 +23,7 @@
 typedef struct {
   ConvolveLaunchPicture picture;
   uint64_t full, first, starts; /* device addresses */
-  uint32_t pitch;               /* samples from a row of sums to its next: a multiple of 8 */
+  uint32_t pitch;               /* samples from a row of sums to its next: those of a multiple of 8 pixels */
   uint32_t task_rows;           /* at most CONVOLVE_SUMS_TASK_ROWS */
   uint32_t n_tasks, n_parts;
   uint32_t strip;               /* pixels of a row that a block makes, a multiple of a thread's */
@@ -37,7 +37,7 @@ typedef struct {
 /* 255 x 256 rows of bytes fit in 16 bits. */
 #define CONVOLVE_SUMS_TASK_ROWS 256
 /* Starts that a thread makes, one after the other. */
-#define CONVOLVE_SUMS_CHUNK 16
+#define CONVOLVE_SUMS_CHUNK 8
 /* The most threads of a block of SUMS: a multiple of 32. The other two have CONVOLVE_BLOCK_THREADS. */
 #define CONVOLVE_SUMS_THREADS 640
 /* Pixels of a thread of SUMS: n components of so many bytes. */
@@ -66,13 +66,22 @@ convolve_sums_threads (uint32_t bytes, uint32_t n, uint32_t strip, uint32_t reac
   return (pixels + warp - 1) / warp * 32;
 }
 
-/* SUMS: two rows of sums along x, those of warps, and each pixel's column. */
+/* Where the starts of pixel x lie in their row: neighbouring threads of SUMS find theirs side by side. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_sums_start (uint32_t bytes, uint32_t n, uint32_t pitch, uint32_t x)
+{
+  uint32_t pixels = CONVOLVE_SUMS_PIXELS (bytes, n);
+
+  return (x % pixels * (pitch / n / pixels) + x / pixels) * n;
+}
+
+/* SUMS: two rows of sums along x, those of warps, each pixel's column, and the samples that leave and enter next. */
 static inline CONVOLVE_HOST_DEVICE uint32_t
 convolve_sums_shared_bytes (uint32_t bytes, uint32_t n, uint32_t threads)
 {
   uint32_t pixels = threads * CONVOLVE_SUMS_PIXELS (bytes, n);
 
-  return 4 * (2 * pixels * n + 2 * CONVOLVE_SUMS_TOTALS * n + pixels);
+  return 4 * (2 * pixels * n + 2 * CONVOLVE_SUMS_TOTALS * n + pixels) + 2 * pixels * n * bytes;
 }
 
 #endif

@@ -23,6 +23,13 @@ edge_word (const ConvolveLaunchPicture &p, uint32_t k)
   return word;
 }
 
+/* Rows can be read and written in the widest way. */
+__device__ inline bool
+is_wide (uint64_t address, int32_t stride)
+{
+  return (((uint32_t)address | (uint32_t)stride) & 15) == 0;
+}
+
 /* ---- what a thread and a block have ---- */
 
 template <int S, int N> struct Lane {
@@ -38,6 +45,8 @@ template <int S, int N> struct Shared {
   uint32_t *rows;   /* two of sums from the warp's first pixel on: pixel j of all threads, then their next ... */
   uint32_t *totals; /* twice those of warps */
   int32_t *column;  /* of each pixel in the picture */
+  uint32_t *leaves; /* samples that do so next: words of all threads, then their next ... */
+  uint32_t *enters;
 
   __device__ Shared ()
   {
@@ -46,6 +55,8 @@ template <int S, int N> struct Shared {
     rows = reinterpret_cast<uint32_t *> (shared);
     totals = rows + 2 * blockDim.x * Lane<S, N>::samples;
     column = reinterpret_cast<int32_t *> (totals + 2 * CONVOLVE_SUMS_TOTALS * N);
+    leaves = reinterpret_cast<uint32_t *> (column + blockDim.x * Lane<S, N>::pixels);
+    enters = leaves + blockDim.x * Lane<S, N>::words;
   }
   __device__ uint32_t *row (int turn) const { return rows + turn * blockDim.x * Lane<S, N>::samples; }
   __device__ uint32_t *total (int turn, int warp) const { return totals + (turn * CONVOLVE_SUMS_TOTALS + warp) * N; }
@@ -63,6 +74,26 @@ store_values (uint32_t *to, const uint32_t (&v)[N])
 #pragma unroll
     for (int c = 0; c < N; c++)
       to[c] = v[c];
+  }
+}
+
+/* Sums of a pixel in global memory. */
+template <int N>
+__device__ __forceinline__ void
+load_global (const uint32_t *from, uint32_t (&v)[N])
+{
+  if constexpr (N == 4) {
+    uint4 q = __ldg (reinterpret_cast<const uint4 *> (from));
+
+    v[0] = q.x, v[1] = q.y, v[2] = q.z, v[3] = q.w;
+  } else if constexpr (N == 2) {
+    uint2 q = __ldg (reinterpret_cast<const uint2 *> (from));
+
+    v[0] = q.x, v[1] = q.y;
+  } else {
+#pragma unroll
+    for (int c = 0; c < N; c++)
+      v[c] = __ldg (from + c);
   }
 }
 
@@ -85,37 +116,71 @@ load_values (const uint32_t *from, uint32_t (&v)[N])
   }
 }
 
+/* From global to shared memory, without registers where the device can. */
+template <int WORDS>
+__device__ __forceinline__ void
+fetch_words (uint32_t *to, const uint8_t *from)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((uint32_t)__cvta_generic_to_shared (to)), "l"(from),
+               "n"(4 * WORDS)
+               : "memory");
+#else
+#pragma unroll
+  for (int i = 0; i < WORDS; i++)
+    to[i] = __ldg (reinterpret_cast<const uint32_t *> (from) + i);
+#endif
+}
+
+__device__ __forceinline__ void
+fetch_wait ()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 /* A thread's samples of a row as they lie in memory. */
 template <int S, int N> struct Samples {
   using L = Lane<S, N>;
   uint32_t w[L::words];
 
-  /* row: NULL stands for the constant. column: where the thread's pixels are in the picture; wide: side by side from
-   * the first on, and aligned. */
-  __device__ __forceinline__ void load (const ConvolveLaunchPicture &p, const uint8_t *row, const int32_t *column,
-                                        int x, bool wide)
+  /* Words that are fetched at a time. */
+  static constexpr int wide = L::words % 4 == 0 ? 4 : 2;
+
+  /* To a place in shared memory that is the thread's own: the samples are there after fetch_wait. row: NULL stands
+   * for the constant. column: where the thread's pixels are in the picture; side_by_side: from the first on, aligned.
+   */
+  static __device__ __forceinline__ void fetch (const ConvolveLaunchPicture &p, const uint8_t *row,
+                                                const int32_t *column, int x, bool side_by_side, uint32_t *to)
   {
-    if (wide && row) {
-      const uint8_t *at = row + (ptrdiff_t)x * N * L::bytes;
-
-      if constexpr (L::words % 4 == 0) {
+    to += threadIdx.x * wide;
+    if (side_by_side && row) {
 #pragma unroll
-        for (int k = 0; k < L::words; k += 4) {
-          uint4 q = __ldg (reinterpret_cast<const uint4 *> (at) + k / 4);
-
-          w[k] = q.x, w[k + 1] = q.y, w[k + 2] = q.z, w[k + 3] = q.w;
-        }
-      } else {
-#pragma unroll
-        for (int k = 0; k < L::words; k += 2) {
-          uint2 q = __ldg (reinterpret_cast<const uint2 *> (at) + k / 2);
-
-          w[k] = q.x, w[k + 1] = q.y;
-        }
-      }
+      for (int k = 0; k < L::words; k += wide)
+        fetch_words<wide> (to + k * blockDim.x, row + (ptrdiff_t)x * N * L::bytes + 4 * k);
       return;
     }
-    gather (p, row, column);
+
+    Samples samples;
+
+    samples.gather (p, row, column);
+#pragma unroll
+    for (int k = 0; k < L::words; k++)
+      to[k / wide * wide * blockDim.x + k % wide] = samples.w[k];
+  }
+  __device__ __forceinline__ void take (const uint32_t *from)
+  {
+    from += threadIdx.x * wide;
+#pragma unroll
+    for (int k = 0; k < L::words; k += wide) {
+      uint32_t q[wide];
+
+      load_values<wide> (from + k * blockDim.x, q);
+#pragma unroll
+      for (int i = 0; i < wide; i++)
+        w[k + i] = q[i];
+    }
   }
   __device__ __forceinline__ void gather (const ConvolveLaunchPicture &p, const uint8_t *row, const int32_t *column)
   {
@@ -169,49 +234,55 @@ dot (uint32_t w, uint32_t weights, uint32_t a)
 template <int S, int N, bool ENDS> struct Columns {
   using L = Lane<S, N>;
   uint32_t sum[L::samples];
-  Samples<S, N> before, after;           /* of the rows that leave and enter next */
   Samples<S, N> last_before, last_after; /* ENDS */
 
-  /* Of the rows that are to leave and enter for row y. */
-  __device__ __forceinline__ void load (const ConvolveSums &s, const int32_t *column, int x, bool wide, int y)
+  /* The samples that are to leave and enter for row y. */
+  __device__ __forceinline__ void fetch (const ConvolveSums &s, const Shared<S, N> &shared, const int32_t *column,
+                                         int x, bool side_by_side, int y) const
   {
     const ConvolveLaunchPicture &p = s.picture;
     int leaves = border_index (s.border, y - s.reach_y - (ENDS ? 0 : 1), p.height);
     int enters = border_index (s.border, y + s.reach_y, p.height);
     const uint8_t *src = reinterpret_cast<const uint8_t *> (p.src);
 
-    before.load (p, leaves < 0 ? nullptr : src + (ptrdiff_t)leaves * p.src_stride, column, x, wide);
-    after.load (p, enters < 0 ? nullptr : src + (ptrdiff_t)enters * p.src_stride, column, x, wide);
+    Samples<S, N>::fetch (p, leaves < 0 ? nullptr : src + (ptrdiff_t)leaves * p.src_stride, column, x, side_by_side,
+                          shared.leaves);
+    Samples<S, N>::fetch (p, enters < 0 ? nullptr : src + (ptrdiff_t)enters * p.src_stride, column, x, side_by_side,
+                          shared.enters);
   }
-  __device__ __forceinline__ void keep ()
-  {
-    if constexpr (ENDS) {
-      last_before = before;
-      last_after = after;
-    }
-  }
-  __device__ __forceinline__ void start (const ConvolveSums &s, uint32_t task, const int32_t *column)
+  __device__ __forceinline__ void start (const ConvolveSums &s, const Shared<S, N> &shared, uint32_t task,
+                                         const int32_t *column)
   {
     const uint32_t *starts = reinterpret_cast<const uint32_t *> (s.starts) + (size_t)task * s.pitch;
 
 #pragma unroll
     for (int j = 0; j < L::pixels; j++) {
       int x = column[j];
+      uint32_t v[N];
 
+      if (x >= 0)
+        load_global<N> (starts + convolve_sums_start (L::bytes, N, s.pitch, x), v);
 #pragma unroll
       for (int c = 0; c < N; c++)
-        sum[j * N + c] =
-            x < 0 ? (uint32_t)s.picture.component[c].edge * (2 * s.reach_y + 1) : __ldg (starts + (size_t)x * N + c);
+        sum[j * N + c] = x < 0 ? (uint32_t)s.picture.component[c].edge * (2 * s.reach_y + 1) : v[c];
     }
     if constexpr (ENDS) {
+      fetch_wait ();
+      last_before.take (shared.leaves);
+      last_after.take (shared.enters);
 #pragma unroll
       for (int i = 0; i < L::samples; i++)
-        sum[i] = s.inner_y * sum[i] - (s.inner_y - s.end_y) * (before.get (s.picture, i) + after.get (s.picture, i));
-      keep ();
+        sum[i] = s.inner_y * sum[i] -
+                 (s.inner_y - s.end_y) * (last_before.get (s.picture, i) + last_after.get (s.picture, i));
     }
   }
-  __device__ __forceinline__ void move (const ConvolveSums &s)
+  __device__ __forceinline__ void move (const ConvolveSums &s, const Shared<S, N> &shared)
   {
+    Samples<S, N> before, after;
+
+    fetch_wait ();
+    before.take (shared.leaves);
+    after.take (shared.enters);
     if constexpr (ENDS) {
       uint32_t end = s.end_y, step = s.inner_y - s.end_y;
 
@@ -219,7 +290,8 @@ template <int S, int N, bool ENDS> struct Columns {
       for (int i = 0; i < L::samples; i++)
         sum[i] += end * (after.get (s.picture, i) - last_before.get (s.picture, i)) +
                   step * (last_after.get (s.picture, i) - before.get (s.picture, i));
-      keep ();
+      last_before = before;
+      last_after = after;
     } else if constexpr (S == CONVOLVE_SAMPLES_U8) {
 #pragma unroll
       for (int k = 0; k < L::words; k++) {
@@ -485,7 +557,7 @@ make_pixels (const ConvolveSums &s, const Columns<S, N, ENDS> &columns, const Sh
   /* Results come in groups, so that few registers hold them at a time. */
   constexpr int bytes = L::bytes * N, group = ENDS                  ? 8 / bytes
                                               : bytes < 4 || N == 3 ? L::pixels
-                                                                    : (PLAIN || bytes == 8 ? 16 : 8) / bytes;
+                                                                    : ((PLAIN && OWN) || bytes == 8 ? 16 : 8) / bytes;
   int last = to.at + 2 * s.reach_x;
   Windows<S, N, OWN> all (shared, to.turn, to.warp, to.lane, OWN ? 0 : to.at - 1, last, base);
   Windows<S, N, false> inner (shared, to.turn, to.warp, to.lane, to.at, last - 1, base);
@@ -507,13 +579,6 @@ make_pixels (const ConvolveSums &s, const Columns<S, N, ENDS> &columns, const Sh
   }
 }
 
-/* Rows can be read and written in the widest way. */
-__device__ inline bool
-is_wide (uint64_t address, int32_t stride)
-{
-  return (((uint32_t)address | (uint32_t)stride) & 15) == 0;
-}
-
 /* OWN: windows begin where the pixels of threads do. */
 template <int S, int N, bool ENDS, bool PLAIN, bool OWN>
 __device__ __forceinline__ void
@@ -525,8 +590,6 @@ march (const ConvolveSums &s)
   int pixel = threadIdx.x * L::pixels, x0 = blockIdx.x % strips * s.strip;
   int lead = convolve_sums_lead (L::bytes, N, s.reach_x, ENDS), x = x0 - lead + pixel;
   int y0 = p.row_begin + task * s.task_rows, y1 = min (y0 + (int)s.task_rows, p.row_end);
-  /* What the next row needs is loaded a row ahead where there are registers for it. */
-  constexpr bool early = OWN || L::words <= 4;
   bool wide = is_wide (p.src, p.src_stride) && x >= 0 && x + L::pixels <= p.width;
   Shared<S, N> shared;
   int32_t *column = shared.column + pixel;
@@ -543,23 +606,21 @@ march (const ConvolveSums &s)
   for (int j = 0; j < L::pixels; j++)
     column[j] = border_index (s.border, x + j, p.width);
   if (ENDS)
-    columns.load (s, column, x, wide, y0);
-  columns.start (s, task, column);
+    columns.fetch (s, shared, column, x, wide, y0);
+  columns.start (s, shared, task, column);
   for (;; to.y++, to.turn ^= 1) {
     bool more = to.y + 1 < y1;
     uint32_t base[N];
 
-    if (early && more)
-      columns.load (s, column, x, wide, to.y + 1);
+    if (more)
+      columns.fetch (s, shared, column, x, wide, to.y + 1);
     sum_row (s, columns, shared.row (to.turn), shared.total (to.turn, to.warp), to.lane, base);
     __syncthreads ();
     if (to.left > 0)
       make_pixels<S, N, ENDS, PLAIN, OWN> (s, columns, shared, base, to);
     if (!more)
       return;
-    if (!early)
-      columns.load (s, column, x, wide, to.y + 1);
-    columns.move (s);
+    columns.move (s, shared);
   }
 }
 

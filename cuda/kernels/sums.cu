@@ -47,35 +47,91 @@ template <int S> struct Sums {
   }
 };
 
-/* Adds word k of n rows from row y on, which may be outside. */
-template <int S>
+/* The sums of 16 bytes, as four words'. */
+template <int S> struct QuadSums {
+  Sums<S> word[4];
+
+  __device__ explicit QuadSums (const ConvolveLaunchPicture &p)
+      : word{Sums<S> (p), Sums<S> (p), Sums<S> (p), Sums<S> (p)}
+  {
+  }
+  /* Of a row, from byte 16 k on. */
+  template <bool WIDE>
+  __device__ void add (const ConvolveLaunchPicture &p, const uint8_t *row, uint32_t k, uint32_t times)
+  {
+    if (WIDE) {
+      uint4 q = __ldg (reinterpret_cast<const uint4 *> (row) + k);
+
+      word[0].add (q.x, times);
+      word[1].add (q.y, times);
+      word[2].add (q.z, times);
+      word[3].add (q.w, times);
+    } else {
+      uint32_t row_bytes = (uint32_t)p.width * p.pixel_step;
+      bool aligned = (((uint32_t)p.src | (uint32_t)p.src_stride) & 3) == 0;
+
+      for (int i = 0; i < 4; i++)
+        word[i].add (load_word (row, 4 * k + i, row_bytes, aligned), times);
+    }
+  }
+};
+
+/* Adds 16 bytes of n rows from row y on, which may be outside. */
+template <int S, bool WIDE>
 __device__ inline void
-add_rows (const ConvolveSums &s, int64_t y, int n, uint32_t k, Sums<S> &sums)
+add_rows (const ConvolveSums &s, int64_t y, int n, uint32_t k, QuadSums<S> &sums)
 {
   const ConvolveLaunchPicture &p = s.picture;
-  uint32_t row_bytes = (uint32_t)p.width * p.pixel_step;
   const uint8_t *src = reinterpret_cast<const uint8_t *> (p.src);
-  bool aligned = (((uint32_t)p.src | (uint32_t)p.src_stride) & 3) == 0;
 
   if (y >= 0 && y + n <= p.height) {
     const uint8_t *row = src + y * p.src_stride;
 
-#pragma unroll 8
+#pragma unroll(WIDE ? 8 : 1)
     for (int i = 0; i < n; i++, row += p.src_stride)
-      sums.add (load_word (row, k, row_bytes, aligned), 1);
+      sums.template add<WIDE> (p, row, k, 1);
     return;
   }
   /* All the same. */
   if (s.border == 0 && n > 0 && (y + n <= 0 || y >= p.height)) {
-    sums.add (load_word (src + (y < 0 ? 0 : (ptrdiff_t)(p.height - 1) * p.src_stride), k, row_bytes, aligned), n);
+    sums.template add<WIDE> (p, src + (y < 0 ? 0 : (ptrdiff_t)(p.height - 1) * p.src_stride), k, n);
     return;
   }
   for (int i = 0; i < n; i++) {
     int row = border_index (s.border, (int)(y + i), p.height);
 
-    sums.add (row < 0 ? edge_word<S> (p, k) : load_word (src + (ptrdiff_t)row * p.src_stride, k, row_bytes, aligned),
-              1);
+    if (row >= 0)
+      sums.template add<WIDE> (p, src + (ptrdiff_t)row * p.src_stride, k, 1);
+    else
+      for (int j = 0; j < 4; j++)
+        sums.word[j].add (edge_word<S> (p, 4 * k + j), 1);
   }
+}
+
+/* Eight bytes of sums a word, those of the row's words alone. */
+template <int S>
+__device__ inline void
+store_sums (uint64_t to, size_t at, uint32_t words, const QuadSums<S> &sums)
+{
+#pragma unroll
+  for (uint32_t i = 0; i < 4; i++)
+    if (i < words)
+      reinterpret_cast<uint2 *> (to)[at + i] = sums.word[i].words ();
+}
+
+template <int S, bool WIDE>
+__device__ inline void
+make_part (const ConvolveSums &s, uint32_t part, uint32_t k, uint32_t words)
+{
+  int first = (2 * s.reach_y + 1) % s.task_rows;
+  int64_t y = s.picture.row_begin - s.reach_y + (int64_t)part * s.task_rows;
+  size_t at = (size_t)part * s.pitch * (S == CONVOLVE_SAMPLES_U8 ? 2 : 4) / 8 + 4 * k;
+  QuadSums<S> sums (s.picture);
+
+  add_rows<S, WIDE> (s, y, first, k, sums);
+  store_sums<S> (s.first, at, words, sums);
+  add_rows<S, WIDE> (s, y + first, s.task_rows - first, k, sums);
+  store_sums<S> (s.full, at, words, sums);
 }
 
 template <int S>
@@ -83,21 +139,16 @@ __device__ inline void
 make_parts (const ConvolveSums &s)
 {
   const ConvolveLaunchPicture &p = s.picture;
-  uint32_t words = ((uint32_t)p.width * p.pixel_step + 3) / 4;
-  uint32_t blocks = (words + blockDim.x - 1) / blockDim.x, part = blockIdx.x / blocks;
+  uint32_t row_bytes = (uint32_t)p.width * p.pixel_step, quads = (row_bytes + 15) / 16;
+  uint32_t blocks = (quads + blockDim.x - 1) / blockDim.x, part = blockIdx.x / blocks;
   uint32_t k = blockIdx.x % blocks * blockDim.x + threadIdx.x;
-  int first = (2 * s.reach_y + 1) % s.task_rows;
-  int64_t y = p.row_begin - s.reach_y + (int64_t)part * s.task_rows;
-  Sums<S> sums (p);
-  /* Eight bytes of sums a word. */
-  size_t at = ((size_t)part * s.pitch * (S == CONVOLVE_SAMPLES_U8 ? 2 : 4)) / 8 + k;
 
-  if (k >= words)
+  if (k >= quads)
     return;
-  add_rows<S> (s, y, first, k, sums);
-  reinterpret_cast<uint2 *> (s.first)[at] = sums.words ();
-  add_rows<S> (s, y + first, s.task_rows - first, k, sums);
-  reinterpret_cast<uint2 *> (s.full)[at] = sums.words ();
+  if (is_wide (p.src, p.src_stride) && 16 * k + 16 <= row_bytes)
+    make_part<S, true> (s, part, k, 4);
+  else
+    make_part<S, false> (s, part, k, (row_bytes + 3) / 4 - 4 * k);
 }
 
 /* ---- starts ---- */
@@ -129,22 +180,29 @@ make_starts (const ConvolveSums &s)
   uint32_t pairs = s.pitch / 2, blocks = (pairs + blockDim.x - 1) / blockDim.x;
   uint32_t i = blockIdx.x % blocks * blockDim.x + threadIdx.x;
   uint32_t k0 = blockIdx.x / blocks * CONVOLVE_SUMS_CHUNK, k1 = min (k0 + CONVOLVE_SUMS_CHUNK, s.n_tasks);
-  uint32_t parts = (2 * s.reach_y + 1) / s.task_rows;
+  uint32_t parts = (2 * s.reach_y + 1) / s.task_rows, n = s.picture.n_components, samples = s.picture.width * n;
+  uint32_t *starts = reinterpret_cast<uint32_t *> (s.starts) + (size_t)k0 * s.pitch;
+  uint32_t at[2];
   uint2 sum = make_uint2 (0, 0);
 
   /* Behind the last sample lies nothing. */
-  if (i >= pairs || 2 * i >= (uint32_t)s.picture.width * s.picture.n_components)
+  if (2 * i >= samples)
     return;
+#pragma unroll
+  for (int j = 0; j < 2; j++)
+    at[j] = convolve_sums_start (S == CONVOLVE_SAMPLES_U8 ? 1 : 2, n, s.pitch, (2 * i + j) / n) + (2 * i + j) % n;
 #pragma unroll 8
   for (uint32_t k = 0; k < parts; k++)
     add_pair (sum, load_pair<S> (s.full, (size_t)(k0 + k) * pairs + i));
 #pragma unroll 8
-  for (uint32_t k = k0; k < k1; k++) {
+  for (uint32_t k = k0; k < k1; k++, starts += s.pitch) {
     uint2 start = sum, leaves = load_pair<S> (s.full, (size_t)k * pairs + i);
     size_t last = (size_t)(k + parts) * pairs + i;
 
     add_pair (start, load_pair<S> (s.first, last));
-    reinterpret_cast<uint2 *> (s.starts)[(size_t)k * pairs + i] = start;
+    starts[at[0]] = start.x;
+    if (2 * i + 1 < samples)
+      starts[at[1]] = start.y;
     add_pair (sum, load_pair<S> (s.full, last));
     sum.x -= leaves.x;
     sum.y -= leaves.y;

@@ -71,7 +71,7 @@ check_sums (const SimKernel * kernel, const ConvolveSums * s)
   const ConvolveLaunchPicture *p = &s->picture;
   gsize bytes = (gsize) s->n_parts * s->pitch * 2 * sample_bytes (kernel);
 
-  if (s->pitch % 8 != 0 || s->pitch < row_samples (s)
+  if (s->pitch != (p->width + 7u) / 8 * 8 * p->n_components
       || s->task_rows < 1 || s->task_rows > CONVOLVE_SUMS_TASK_ROWS
       || s->n_tasks != divide_up (p->row_end - p->row_begin, s->task_rows)
       || s->n_parts < s->n_tasks + (2 * s->reach_y + 1) / s->task_rows
@@ -96,7 +96,7 @@ wanted_grid (const SimKernel * kernel, const ConvolveSums * s)
   switch (kernel->route) {
     case CONVOLVE_ROUTE_SUMS_PARTS:
       return s->n_parts * divide_up (divide_up ((guint64) p->width
-              * p->pixel_step, 4), CONVOLVE_BLOCK_THREADS);
+              * p->pixel_step, 16), CONVOLVE_BLOCK_THREADS);
     case CONVOLVE_ROUTE_SUMS_STARTS:
       return divide_up (s->n_tasks, CONVOLVE_SUMS_CHUNK)
           * divide_up (s->pitch / 2, CONVOLVE_BLOCK_THREADS);
@@ -185,6 +185,16 @@ make_parts (const SimKernel * kernel, const ConvolveSums * s)
     }
 }
 
+/* Where the start of sample i is in its row. */
+static guint
+start_index (const SimKernel * kernel, const ConvolveSums * s, guint i)
+{
+  guint n = s->picture.n_components;
+
+  return convolve_sums_start (sample_bytes (kernel), n, s->pitch, i / n)
+      + i % n;
+}
+
 static void
 make_starts (const SimKernel * kernel, const ConvolveSums * s)
 {
@@ -196,7 +206,8 @@ make_starts (const SimKernel * kernel, const ConvolveSums * s)
 
       for (guint j = 0; j < parts; j++)
         sum += get (kernel, s->full, (gsize) (k + j) * s->pitch + i);
-      ((guint32 *) (gsize) s->starts)[(gsize) k * s->pitch + i] = sum;
+      ((guint32 *) (gsize) s->starts)[(gsize) k * s->pitch
+          + start_index (kernel, s, i)] = sum;
     }
 }
 
@@ -277,10 +288,10 @@ check_starts (const SimKernel * kernel, const ConvolveSums * s, gint y)
   if ((y - p->row_begin) % s->task_rows != 0)
     return;
   for (guint i = 0; i < row_samples (s); i++)
-    if (starts[i] != sum_rows (s, i, (gint64) y - s->reach_y,
+    if (starts[start_index (kernel, s, i)] != sum_rows (s, i, (gint64) y - s->reach_y,
             2 * s->reach_y + 1)) {
       sim_misuse ("%s: the start %u of row %d is %u", kernel->name, i, y,
-          starts[i]);
+          starts[start_index (kernel, s, i)]);
       return;
     }
 }

@@ -151,16 +151,24 @@ is_aligned (const CudaVariant * variant, const ConvolveLaunchPicture * p)
 }
 
 gboolean
-cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks,
-    guint shared_bytes, gconstpointer parameters, GError ** error)
+cuda_launch_threads (CudaDevice * device, const CudaVariant * variant,
+    guint n_blocks, guint threads, guint shared_bytes,
+    gconstpointer parameters, GError ** error)
 {
   gpointer list[] = { (gpointer) parameters };
   g_auto (CudaRange) range = cuda_range_begin (variant->name);
-  guint threads = cuda_variant_is_banded (variant) ?
-      cuda_banded_threads (variant) : CONVOLVE_BLOCK_THREADS;
 
   return CU_CHECK (error, cuLaunchKernel, device->function[variant->id],
       n_blocks, 1, 1, threads, 1, 1, shared_bytes, device->compute, list, NULL);
+}
+
+gboolean
+cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks,
+    guint shared_bytes, gconstpointer parameters, GError ** error)
+{
+  return cuda_launch_threads (device, variant, n_blocks,
+      cuda_variant_is_banded (variant) ? cuda_banded_threads (variant) :
+      CONVOLVE_BLOCK_THREADS, shared_bytes, parameters, error);
 }
 
 /* Weights that a pixel of the picture is multiplied by. */

@@ -351,6 +351,8 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
       || pass->operation->combine == CONVOLVE_COMBINE_DIFFUSE
       || pass->operation->combine == CONVOLVE_COMBINE_DETAIL)
     return need;
+  if (force == CUDA_FORCE_NONE && cuda_sums_takes (device, pass))
+    return need;
   need.n_terms = pass->operation->n_terms;
   need.route = operation_route (pass->operation);
   if (need.route == CONVOLVE_ROUTE_STAGE_LOAD)

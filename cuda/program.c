@@ -132,6 +132,7 @@ program_init (CudaProgram * program, GError ** error)
   if (!read_force (&force, error)
       || !read_steps (force, &program->forced_steps, error))
     return FALSE;
+  program->forced = force != CUDA_FORCE_NONE;
   program->plain_stages = force == CUDA_FORCE_STAGE;
   if (!cuda_program_map (program, force, weights, error)
       || !upload_weights (program, weights, error)
@@ -269,6 +270,12 @@ describe_staged (const CudaProgram * program, const CudaStaged * staged,
   if (operation != NULL && convolve_operation_frames (operation) > 1)
     g_string_append_printf (text, "%u frames, ",
         convolve_operation_frames (operation));
+  if (staged->by_sums) {
+    g_string_append (text, "running sums");
+    describe_why (operation, text);
+    g_string_append_c (text, '\n');
+    return;
+  }
   g_string_append_printf (text, "stages %s",
       operation != NULL && operation->t != NULL ? "fold" : "load");
   if (operation != NULL && operation->combine == CONVOLVE_COMBINE_DIFFUSE)

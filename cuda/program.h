@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "params.h"
+#include "sums.h"
 
 G_BEGIN_DECLS
 
@@ -42,6 +43,8 @@ struct _CudaStaged {
   const CudaVariant *steps_variant;
   guint32 steps_weights;
   const ConvolveCoarse *coarse; /* the plan's, or NULL: by a grid (coarse.c), of which the pictures and weights are */
+  gboolean by_sums;             /* a box: running sums take the place of all stages (sums.c) */
+  ConvolveSums sums;            /* complete but for addresses, rows and tasks */
   CudaStaged *alpha;            /* owned, or NULL: filters another grid's alpha, which weighs in later iterations */
 };
 
@@ -122,6 +125,7 @@ typedef struct {
   CudaGroup *group;
   guint n_staged;
   CudaStaged staged[CUDA_MAX_PASSES];
+  gboolean forced;              /* a route is asked for, for tests */
   gboolean plain_stages;        /* no kernels for long lines, no coarse grids: as the route stage has it, for tests */
   gint forced_steps;            /* CudaStaged.steps where it can be chosen; -1: by cost */
   CUdeviceptr weights, scratch;
@@ -180,6 +184,14 @@ guint32 cuda_append_weights (GArray * weights, const ConvolveMatrix * matrix, gb
 /* steps.c: chooses how many iterations a launch does; the tiles of a launch. */
 void cuda_staged_init_steps (CudaStaged * staged, CudaProgram * program, GArray * weights);
 guint64 cuda_steps_tiles (const ConvolveStage * stage, guint reach);
+/* sums.c */
+gboolean cuda_sums_takes (const CudaDevice * device, const ConvolvePass * pass);
+void cuda_sums_init (CudaStaged * staged, CudaProgram * program);
+gsize cuda_sums_scratch_bytes (const CudaStaged * staged);
+/* Whether the placed picture is aligned as the kernels need it. */
+gboolean cuda_sums_can (const CudaStaged * staged, const ConvolveLaunchPicture * picture);
+gboolean cuda_sums_run (CudaDevice * device, const CudaStaged * staged, const ConvolveLaunchPicture * picture,
+    CUdeviceptr scratch, GError ** error);
 gboolean cuda_staged_run (CudaProgram * program, const CudaStaged * staged, const CudaFrame * in,
     const CudaFrame * out, const ConvolveRect * cut, GError ** error);
 
@@ -194,6 +206,9 @@ gboolean cuda_group_run (CudaProgram * program, const CudaGroup * group, const C
 /* Launches variant with one struct of parameters. */
 gboolean cuda_launch (CudaDevice * device, const CudaVariant * variant, guint n_blocks, guint shared_bytes,
     gconstpointer parameters, GError ** error);
+/* The same in blocks of so many threads. */
+gboolean cuda_launch_threads (CudaDevice * device, const CudaVariant * variant, guint n_blocks, guint threads,
+    guint shared_bytes, gconstpointer parameters, GError ** error);
 /* The same with a stage, in as many launches as its work needs. */
 /* What the stage's kernel asks for. */
 guint cuda_stage_shared_bytes (const ConvolveStage * stage);

@@ -187,11 +187,15 @@ cuda_staged_init (CudaStaged * staged, CudaProgram * program, guint pass,
   if (p->alpha.weighted && p->iterations > 1)
     follow_alpha (staged, plan, p, weights);
   cuda_staged_init_steps (staged, program, weights);
+  cuda_sums_init (staged, program);
 }
 
 gsize
 cuda_staged_scratch_bytes (const CudaStaged * staged)
 {
-  return staged->picture_bytes * staged->n_pictures + staged->pyramid_bytes
+  gsize stages = staged->picture_bytes * staged->n_pictures
+      + staged->pyramid_bytes
       + (staged->alpha != NULL ? cuda_staged_scratch_bytes (staged->alpha) : 0);
+
+  return MAX (stages, cuda_sums_scratch_bytes (staged));
 }

@@ -549,6 +549,9 @@ cuda_staged_run (CudaProgram * program, const CudaStaged * staged,
   if (staged->alpha != NULL)
     cut = NULL;
   run_init (&run, program, staged, program->scratch, in, out, cut);
+  if (cuda_sums_can (staged, &run.placed.picture))
+    return cuda_sums_run (cuda_program_device (program), staged,
+        &run.placed.picture, program->scratch, error);
   if (staged->alpha != NULL) {
     run_init (&alpha, program, staged->alpha, program->scratch
         + staged->n_pictures * staged->picture_bytes, in, out, NULL);

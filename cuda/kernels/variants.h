@@ -13,16 +13,18 @@
  *            WEIGHTED   PLAIN for four components of which one is alpha, and colours count as much as they are opaque
  *            DIRECT     a whole matrix as products of matrices (8.0 or more)
  *            FOLDED     rows and columns of a sum over frames, as products of matrices (8.0 or more)
+ *            SUMS...    boxes by running sums, in three launches (../sums.h)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot; STAGE_STEPS and
  *                       STAGE_DIFFUSE_STEPS do several iterations in one; STAGE_SHRINK and STAGE_GROW go from samples
  *                       to a coarse grid and back
  *   samples  U8, U16: components side by side, native byte order; ANY: everything else (packed 4:2:2, 10:10:10:2,
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
- *   terms    terms that it sums or combines
+ *   terms    terms that it sums or combines; SUMS: components of a pixel
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
  *            the host); 0: any, told by the launch (weights in device memory); BANDED to FOLDED: the most
  *            of a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
- *            middle; STAGE_SHRINK, STAGE_GROW: pixels from a value of the grid to the next */
+ *            middle; STAGE_SHRINK, STAGE_GROW: pixels from a value of the grid to the next; SUMS: 1 where the mean is all
+ *            that is asked for */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
 #define CONVOLVE_CUDA_VARIANTS_H
 
@@ -97,6 +99,26 @@
   X (folded_u8_n17, folded, FOLDED, U8, 1, 17) \
   X (folded_u8_n33, folded, FOLDED, U8, 1, 33)
 
+#define CONVOLVE_VARIANTS_SUMS(X) \
+  X (sums_parts_u8, sums, SUMS_PARTS, U8, 1, 0) \
+  X (sums_parts_u16, sums, SUMS_PARTS, U16, 1, 0) \
+  X (sums_starts_u8, sums, SUMS_STARTS, U8, 1, 0) \
+  X (sums_starts_u16, sums, SUMS_STARTS, U16, 1, 0) \
+  X (sums_u8_n1, sums, SUMS, U8, 1, 0) \
+  X (sums_u8_n2, sums, SUMS, U8, 2, 0) \
+  X (sums_u8_n3, sums, SUMS, U8, 3, 0) \
+  X (sums_u8_n4, sums, SUMS, U8, 4, 0) \
+  X (sums_mean_u8_n1, sums, SUMS, U8, 1, 1) \
+  X (sums_mean_u8_n2, sums, SUMS, U8, 2, 1) \
+  X (sums_mean_u8_n3, sums, SUMS, U8, 3, 1) \
+  X (sums_mean_u8_n4, sums, SUMS, U8, 4, 1) \
+  X (sums_u16_n1, sums, SUMS, U16, 1, 0) \
+  X (sums_u16_n2, sums, SUMS, U16, 2, 0) \
+  X (sums_u16_n4, sums, SUMS, U16, 4, 0) \
+  X (sums_mean_u16_n1, sums, SUMS, U16, 1, 1) \
+  X (sums_mean_u16_n2, sums, SUMS, U16, 2, 1) \
+  X (sums_mean_u16_n4, sums, SUMS, U16, 4, 1)
+
 #define CONVOLVE_VARIANTS_STAGE(X) \
   X (stage_load, stage, STAGE_LOAD, FLOAT, 1, 0) \
   X (stage_rows, stage, STAGE_ROWS, FLOAT, 1, 0) \
@@ -146,6 +168,7 @@
   CONVOLVE_VARIANTS_WEIGHTED (X) \
   CONVOLVE_VARIANTS_DIRECT (X) \
   CONVOLVE_VARIANTS_FOLDED (X) \
+  CONVOLVE_VARIANTS_SUMS (X) \
   CONVOLVE_VARIANTS_STAGE (X) \
   CONVOLVE_VARIANTS_STEPS (X) \
   CONVOLVE_VARIANTS_LINES (X) \
@@ -153,8 +176,8 @@
 
 /* The sources, each a fatbin of its own. */
 #define CONVOLVE_SOURCES(X) \
-  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (weighted) X (direct) X (folded) X (stage) \
-  X (steps) X (lines) X (coarse)
+  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (weighted) X (direct) X (folded) X (sums) \
+  X (stage) X (steps) X (lines) X (coarse)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -165,6 +188,9 @@ enum {
   CONVOLVE_ROUTE_WEIGHTED,
   CONVOLVE_ROUTE_DIRECT,
   CONVOLVE_ROUTE_FOLDED,
+  CONVOLVE_ROUTE_SUMS_PARTS,
+  CONVOLVE_ROUTE_SUMS_STARTS,
+  CONVOLVE_ROUTE_SUMS,
   CONVOLVE_ROUTE_STAGE_LOAD,
   CONVOLVE_ROUTE_STAGE_ROWS,
   CONVOLVE_ROUTE_STAGE_COLUMNS,

@@ -297,7 +297,7 @@ static void
 run_box (CpuPiece * piece, gint y, guint8 * const *dst)
 {
   const CpuStep *step = piece->step;
-  const CpuBoxAxis *axis = &step->box_y;
+  const ConvolveBoxLine *axis = &step->box_y;
   gsize samples = (gsize) (piece->x1 - piece->x0) * step->sum_lanes;
   gboolean ends = axis->end != axis->inner;
   gint above = (gint) step->above - ends, below = (gint) step->below - ends;

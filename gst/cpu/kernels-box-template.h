@@ -86,7 +86,7 @@ NAME (box_take) (const ELEMENT * x, ELEMENT * out, gsize n, gsize distance, guin
 
 /* out = the samples with the weight end; x times the weight of the others. */
 static void
-NAME (box_ends) (ELEMENT * x, ELEMENT * out, gsize n, gsize distance, const CpuBoxAxis * axis)
+NAME (box_ends) (ELEMENT * x, ELEMENT * out, gsize n, gsize distance, const ConvolveBoxLine * axis)
 {
   VEC inner = SPLAT ((ELEMENT) axis->inner), end = SPLAT ((ELEMENT) axis->end);
 
@@ -99,7 +99,7 @@ NAME (box_ends) (ELEMENT * x, ELEMENT * out, gsize n, gsize distance, const CpuB
 /* Sums of 1, 4, 16, ... samples, of which those that make up taps are added, one after the other: as the digits to
  * base 4 say, but that the last may be 4. */
 static void
-NAME (box_row) (void *row, void *out, gsize n, guint step, const CpuBoxAxis *axis)
+NAME (box_row) (void *row, void *out, gsize n, guint step, const ConvolveBoxLine *axis)
 {
   ELEMENT *x = row, *to = out;
   gsize taps = axis->taps, taken = 0, m = 1;

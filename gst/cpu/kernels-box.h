@@ -139,7 +139,7 @@ scale_words (VecW v, const CpuSink * sink)
 
 /* Sums of 16 bits. */
 VEC_INLINE void
-box_small_words (guint16 * sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gsize i, const CpuSink * sink,
+box_small_words (guint16 * sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, gsize i, const CpuSink * sink,
     VecS * out, gboolean ends)
 {
   VecW s = vec_load_w (sum + i);
@@ -159,7 +159,7 @@ box_small_words (guint16 * sum, const CpuBoxRows * rows, const CpuBoxAxis * axis
 /* Sums of 32 bits, of the even words of a vector and of its odd ones, times 2^box_up, so that the upper half is what
  * goes on. wide: words may have more than 15 bits; they are then moved by half their range, which cancels out. */
 VEC_INLINE void
-box_words (guint32 * sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gsize i, const CpuSink * sink,
+box_words (guint32 * sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, gsize i, const CpuSink * sink,
     VecS * out, gboolean ends, gboolean wide)
 {
   VecS even = (VecS) vec_splat_i (1 << sink->box_up), odd = (VecS) vec_splat_i (1 << (sink->box_up + 16));
@@ -195,7 +195,7 @@ box_words (guint32 * sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gsiz
 }
 
 VEC_INLINE void
-box_store_words (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+box_store_words (void *sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, guint8 * const dst[2], gsize n,
     const CpuSink * sink, gboolean ends, gboolean small, gboolean wide)
 {
   const gsize block = 2 * VEC_LANES_S;
@@ -222,7 +222,7 @@ box_store_words (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gu
 }
 
 static void
-box_store_w (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+box_store_w (void *sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, guint8 * const dst[2], gsize n,
     const CpuSink * sink)
 {
   if (rows->first[0] != NULL && sink->box_small)
@@ -275,7 +275,7 @@ longs_to_float (VecU v, gboolean wide)
 }
 
 VEC_INLINE void
-box_store_longs (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+box_store_longs (void *sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, guint8 * const dst[2], gsize n,
     const CpuSink * sink, gboolean wide)
 {
   VecF scale = vec_splat_f (sink->scale);
@@ -306,7 +306,7 @@ box_store_longs (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gu
 }
 
 static void
-box_store_l (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+box_store_l (void *sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, guint8 * const dst[2], gsize n,
     const CpuSink * sink)
 {
   if (sink->box_wide)
@@ -317,7 +317,7 @@ box_store_l (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8
 
 /* BLOCK_F samples of both output rows. */
 VEC_INLINE void
-box_doubles (gdouble * restrict sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, gsize i, gfloat scale,
+box_doubles (gdouble * restrict sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, gsize i, gfloat scale,
     gfloat out[2][BLOCK_F])
 {
   for (gint y = 0; y < 2; y++) {
@@ -336,7 +336,7 @@ box_doubles (gdouble * restrict sum, const CpuBoxRows * rows, const CpuBoxAxis *
 }
 
 static void
-box_store_d (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+box_store_d (void *sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, guint8 * const dst[2], gsize n,
     const CpuSink * sink)
 {
   gsize at = 0;

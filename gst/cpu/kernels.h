@@ -6,7 +6,7 @@
  * read and write as they like; what they read from and write to pictures is never more than n samples. */
 #pragma once
 
-#include <glib.h>
+#include "core/box.h"
 
 G_BEGIN_DECLS
 
@@ -69,12 +69,6 @@ typedef struct {
   guint16 box_factor;
 } CpuSink;
 
-/* Weights of a box along an axis, as integers: inner each, but for the first and the last, which are end each. */
-typedef struct {
-  guint taps;
-  guint inner, end;
-} CpuBoxAxis;
-
 /* Rows of which running sums for two output rows are made: sum + enter[0] - leave[0] is the first, with enter[1] and
  * leave[1] it becomes the second. */
 typedef struct {
@@ -134,9 +128,9 @@ typedef struct {
 
   /* For boxes, in integers, so that nothing is rounded however long a sum runs. */
   /* out[i] = the box of x[i], x[i + step], ...; x is overwritten. */
-  void (*box_row) (void *x, void *out, gsize n, guint step, const CpuBoxAxis * axis);
+  void (*box_row) (void *x, void *out, gsize n, guint step, const ConvolveBoxLine * axis);
   void (*box_add) (void *sum, const void *row, gsize n, const CpuSink * sink);
-  void (*box_store) (void *sum, const CpuBoxRows * rows, const CpuBoxAxis * axis, guint8 * const dst[2], gsize n,
+  void (*box_store) (void *sum, const CpuBoxRows * rows, const ConvolveBoxLine * axis, guint8 * const dst[2], gsize n,
       const CpuSink * sink);
 
   /* The following write n samples, or n pixels of lanes samples, exactly. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Boxes: weights that are alike but for the outermost, which may be an eighth,
- * a quarter or so of the others, as on subsampled planes. With integers in
- * place of weights and of samples all sums are exact, so a running sum may run
- * down a whole band, and its cost does not depend on the radius.
+/* Boxes (core/box.h). With integers in place of weights and of samples all sums
+ * are exact, so a running sum may run down a whole band, and its cost does not
+ * depend on the radius.
  *
  * Bytes whose result is their mean need no more than 16 bits after the sum: it
  * is taken to at most 16 bits, t = sum >> down, then to result x 2^bits by a
@@ -24,44 +23,10 @@
 /* Where running sums are asked for. */
 #define MIN_TAPS_ASKED 3
 #define ALIKE 1e-9
-#define MAX_INNER 8
 #define MAX_LONG 4294967295.0
 #define MAX_DOUBLE 9007199254740992.0
 #define MIN_BITS 3
 #define MAX_BITS 7
-
-/* The axis of weights, and *unit, what its integers are times. */
-static gboolean
-find_axis (const ConvolveMatrix * matrix, CpuBoxAxis * axis, gdouble * unit)
-{
-  guint n = matrix->width * matrix->height;
-  const gdouble *w = matrix->weights;
-  gdouble inner = n > 2 ? w[1] : w[0];
-
-  if (!(inner > 0) || fabs (w[n - 1] - w[0]) > ALIKE * inner)
-    return FALSE;
-  for (guint i = 1; i + 1 < n; i++)
-    if (fabs (w[i] - inner) > ALIKE * inner)
-      return FALSE;
-  for (guint parts = 1; parts <= MAX_INNER; parts *= 2) {
-    gdouble end = parts * w[0] / inner;
-
-    if (fabs (end - rint (end)) > ALIKE || rint (end) < 1 || rint (end) > parts)
-      continue;
-    axis->taps = n;
-    axis->inner = parts;
-    axis->end = (guint) rint (end);
-    *unit = inner / parts;
-    return TRUE;
-  }
-  return FALSE;
-}
-
-static gdouble
-axis_sum (const CpuBoxAxis * axis)
-{
-  return (axis->taps - 2.0) * axis->inner + 2.0 * axis->end;
-}
 
 static gdouble
 largest_sample (const CpuStep * step)
@@ -76,8 +41,8 @@ largest_sample (const CpuStep * step)
 static gdouble
 largest_sum (const CpuStep * step)
 {
-  return largest_sample (step) * axis_sum (&step->box_x)
-      * axis_sum (&step->box_y);
+  return largest_sample (step) * convolve_box_sum (&step->box_x)
+      * convolve_box_sum (&step->box_y);
 }
 
 /* The sums are exact whatever the pass's precision; what follows them is float,
@@ -112,8 +77,9 @@ convolve_cpu_step_find_box (CpuStep * step)
       && step->n_levels == 1 && !step->pass->alpha.weighted
       && !convolve_operation_is_windowed (operation)
       && operation->n_terms == 1 && operation->combine == CONVOLVE_COMBINE_SUM
-      && term->matrix == NULL && find_axis (term->x, &step->box_x, &unit_x)
-      && find_axis (term->y, &step->box_y, &unit_y)
+      && term->matrix == NULL
+      && convolve_box_find (term->x, &step->box_x, &unit_x)
+      && convolve_box_find (term->y, &step->box_y, &unit_y)
       && MIN (step->box_x.taps, step->box_y.taps) >= least
       && largest_sum (step) <= MAX_DOUBLE && results_are_small (step);
   if (!step->box)
@@ -127,20 +93,21 @@ init_bytes (CpuStep * step, gdouble gain)
 {
   const gfloat *offset = step->sink.offset, *lo = step->sink.lo;
   const gfloat *hi = step->sink.hi;
-  gdouble sum = axis_sum (&step->box_x) * axis_sum (&step->box_y);
+  gdouble sum =
+      convolve_box_sum (&step->box_x) * convolve_box_sum (&step->box_y);
   gdouble mean = gain * step->box_unit * sum;
   gint bits = MAX_BITS, down = 0;
   gdouble t;
 
   if (!step->samples.dense || step->samples.bytes != 1 || !step->sink.uniform
       || fabs (mean - 1) > ALIKE || offset[0] != 0 || lo[0] != 0
-      || hi[0] != 255 || 255 * axis_sum (&step->box_x) > G_MAXUINT16
+      || hi[0] != 255 || 255 * convolve_box_sum (&step->box_x) > G_MAXUINT16
       || largest_sum (step) > MAX_LONG)
     return FALSE;
   for (t = largest_sum (step); t > G_MAXUINT16; t /= 2)
     down++;
   step->sink.box_small = down == 0;
-  step->sink.box_wide = 255 * axis_sum (&step->box_x) > G_MAXINT16;
+  step->sink.box_wide = 255 * convolve_box_sum (&step->box_x) > G_MAXINT16;
   /* What sums are multiplied with has to be a positive 16-bit number. */
   step->sink.box_up = MIN (16 - down, 14);
   if (down > 0)

@@ -100,7 +100,7 @@ struct _CpuStep {
   gboolean add_terms;           /* the sums of all terms are one sum */
   gboolean fused;               /* sums go to the picture at once, with no row of results between */
   gboolean box;                 /* the only term is a box, for running sums */
-  CpuBoxAxis box_x, box_y;
+  ConvolveBoxLine box_x, box_y;
   gdouble box_unit;             /* what their integers are times */
   gboolean wants_input;
   gboolean diffuses;            /* the only term is not summed, see CpuKernels.diffuse */

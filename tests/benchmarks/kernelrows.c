@@ -92,7 +92,7 @@ static const RowKind kinds[] = {
       TRUE, fill_direct},
   {"weighted", "1,2,4,8,16,32", "Radii of Gaussians that weigh colors by "
         "alpha, where there is one", FALSE, FALSE, fill_weighted},
-  {"box", "8,64,512", "Radii of boxes", FALSE, FALSE, fill_box},
+  {"box", "8,64,128,512", "Radii of boxes", FALSE, FALSE, fill_box},
   {"gaussian", "150", "Radii of large Gaussians (sigma is a third), in the "
         "form that the plan chooses", FALSE, TRUE, fill_gaussian},
   {"temporal", "3", "Frames that are summed, 3", FALSE, FALSE, fill_temporal},

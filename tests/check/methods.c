@@ -162,6 +162,60 @@ test_boxes (void)
     check_methods (&settings, box_methods, G_N_ELEMENTS (box_methods));
 }
 
+/* Running sums of one frame, wherever the picture ends against the radius. */
+static void
+check_sums (const GstVideoInfo * info, const ConvolveSettings * settings)
+{
+  RandomFrame *in = random_frame_new (info, &random_state, TRUE);
+  RandomFrame *out = random_frame_new (info, &random_state, TRUE);
+  Reference *reference;
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *fault = NULL;
+
+  random_frame_fill (in, &random_state, FILL_EXTREMES, NULL, NULL);
+  random_frame_seal (in);
+  runner_filter (device, info, settings, FALSE, NULL, in, out, &error);
+  g_assert_no_error (error);
+  reference = reference_new (info, in->frame.data, in->frame.stride, settings,
+      FALSE);
+  if (!compare_frames (reference, in, out, &fault))
+    g_error ("%s, %d x %d, radius %d, border %d: %s",
+        GST_VIDEO_INFO_NAME (info), info->width, info->height,
+        settings->radius, settings->border, fault);
+  reference_free (reference);
+  random_frame_free (in);
+  random_frame_free (out);
+}
+
+static void
+test_sums (void)
+{
+  static const gint radii[] = { 1, 5, 33, 64, 200, 512 };
+  static const gint sizes[][2] = { {1, 1}, {37, 21}, {150, 70} };
+  static const GstVideoFormat formats[] = { GST_VIDEO_FORMAT_GRAY8,
+    GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_RGBA,
+    GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_GRAY16_LE,
+    GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_AYUV64
+  };
+  ConvolveSettings settings;
+
+  convolve_settings_init (&settings);
+  settings.filter = CONVOLVE_FILTER_BOX;
+  settings.method = CONVOLVE_METHOD_SUMS;
+  settings.alpha_mode = CONVOLVE_ALPHA_STRAIGHT;
+  for (guint r = 0; r < G_N_ELEMENTS (radii); r++)
+    for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)
+      for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+        GstVideoInfo info;
+
+        settings.radius = radii[r];
+        settings.border = (r + s + f) % CONVOLVE_N_BORDERS;
+        settings.scale = f % 2 == 0 && s == 1 ? 0.75 : 1;
+        gst_video_info_set_format (&info, formats[f], sizes[s][0], sizes[s][1]);
+        check_sums (&info, &settings);
+      }
+}
+
 /* By the costs of both backends: each takes what was chosen for the other. */
 static void
 test_ranks (void)
@@ -266,6 +320,7 @@ add_tests (void)
 {
   g_test_add_func ("/methods/filters", test_filters);
   g_test_add_func ("/methods/boxes", test_boxes);
+  g_test_add_func ("/methods/sums", test_sums);
   g_test_add_func ("/methods/ranks", test_ranks);
   g_test_add_func ("/methods/windows", test_windows);
   g_test_add_func ("/methods/deep", test_deep);

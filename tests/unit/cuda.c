@@ -97,11 +97,14 @@ static const Setup setups[] = {
   {CONVOLVE_FILTER_DIFFUSE, 1.0, METHOD (AUTO), 14, 1},  /* 16 bits: double */
   {CONVOLVE_FILTER_DETAIL, 1.0, METHOD (AUTO), 1, 1},
   {CONVOLVE_FILTER_DETAIL, 1.0, METHOD (AUTO), 2, 1},
+  {CONVOLVE_FILTER_BOX, 6.0, METHOD (SUMS), 1, 1},       /* 21 x 21 */
+  {CONVOLVE_FILTER_BOX, 6.0, METHOD (SUMS), 1, 0.75},
 };
 /* *INDENT-ON* */
 
 static const gchar *const formats[] = { "GRAY8", "GRAY16_LE", "GRAY16_BE",
   "NV12", "P010_10LE", "YUY2", "RGB", "BGRx", "RGBA", "RGB10A2_LE",
+  "AYUV64"
 };
 
 static void
@@ -115,6 +118,11 @@ settings_from (ConvolveSettings * settings, const Setup * setup)
   settings->method = setup->method;
   settings->iterations = setup->iterations;
   settings->scale = setup->scale;
+  /* A box of that deviation; weighted colours are no running sums. */
+  if (setup->method == METHOD (SUMS)) {
+    settings->radius = -1;
+    settings->alpha_mode = CONVOLVE_ALPHA_STRAIGHT;
+  }
 }
 
 /* A magnitude of two matrices of 5 x 5: no property asks for it, but a plan may

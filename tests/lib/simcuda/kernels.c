@@ -41,10 +41,19 @@ is_stage (const SimKernel * kernel)
   return kernel->route >= CONVOLVE_ROUTE_STAGE_LOAD;
 }
 
+static gboolean
+is_sums (const SimKernel * kernel)
+{
+  return kernel->route == CONVOLVE_ROUTE_SUMS_PARTS
+      || kernel->route == CONVOLVE_ROUTE_SUMS_STARTS
+      || kernel->route == CONVOLVE_ROUTE_SUMS;
+}
+
 gsize
 sim_kernel_parameter_bytes (const SimKernel * kernel)
 {
-  return is_stage (kernel) ? sizeof (ConvolveStage) : sizeof (ConvolveLaunch);
+  return is_sums (kernel) ? sizeof (ConvolveSums) :
+      is_stage (kernel) ? sizeof (ConvolveStage) : sizeof (ConvolveLaunch);
 }
 
 gboolean
@@ -95,8 +104,10 @@ banded_warps (const SimKernel * kernel)
 }
 
 guint
-sim_kernel_threads (const SimKernel * kernel)
+sim_kernel_threads (const SimKernel * kernel, const void *parameters)
 {
+  if (is_sums (kernel))
+    return sim_sums_threads (kernel, parameters);
   return sim_kernel_is_banded (kernel) ? 32 * banded_warps (kernel) + 32 :
       CONVOLVE_BLOCK_THREADS;
 }
@@ -561,7 +572,9 @@ sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid,
       && shared_bytes < stage_shared_bytes (kernel, parameters))
     sim_misuse ("%s: %u bytes of shared memory are too few", kernel->name,
         shared_bytes);
-  if (is_stage (kernel))
+  if (is_sums (kernel))
+    sim_run_sums (kernel, parameters, grid, shared_bytes);
+  else if (is_stage (kernel))
     sim_run_stage (kernel, parameters);
   else
     run_launch (kernel, parameters, grid, shared_bytes);

@@ -235,7 +235,8 @@ cuLaunchKernel (CUfunction handle, unsigned int grid_x, unsigned int grid_y,
   NEED_HANDLE (stream, SIM_STREAM);
   if (function->module->context != sim_current ())
     sim_misuse ("a function of another context was launched");
-  if (block_x != sim_kernel_threads (function->kernel) || block_y != 1
+  if (block_x != sim_kernel_threads (function->kernel,
+          parameters[0]) || block_y != 1
       || block_z != 1 || grid_y != 1 || grid_z != 1)
     sim_misuse ("%s: a grid of the wrong shape", function->kernel->name);
   NEED (grid_x > 0 && grid_x <= G_MAXINT32

@@ -23,6 +23,7 @@
 #include <glib.h>
 
 #include "cuda/params.h"
+#include "cuda/sums.h"
 #include "cuda/kernels/variants.h"
 
 typedef struct
@@ -73,6 +74,7 @@ struct _SimOp
   {
     ConvolveLaunch launch;
     ConvolveStage stage;
+    ConvolveSums sums;
   } parameters;
 };
 
@@ -148,7 +150,7 @@ void sim_stream_unregister (SimStream * stream);
 /* kernels.c */
 const SimKernel *sim_kernel_find (const gchar * name);
 gsize sim_kernel_parameter_bytes (const SimKernel * kernel);
-guint sim_kernel_threads (const SimKernel * kernel);
+guint sim_kernel_threads (const SimKernel * kernel, const void *parameters);
 void sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid, guint shared_bytes);
 /* How often the kernel of that name ran. */
 guint sim_kernel_runs (const gchar * name);
@@ -158,6 +160,10 @@ gboolean sim_kernel_is_weighted (const SimKernel * kernel);
 gboolean sim_kernel_is_direct (const SimKernel * kernel);
 gboolean sim_kernel_is_folded (const SimKernel * kernel);
 gboolean sim_kernel_has_words (const SimKernel * kernel);
+
+/* boxes.c: boxes by running sums */
+guint sim_sums_threads (const SimKernel * kernel, const ConvolveSums * s);
+void sim_run_sums (const SimKernel * kernel, const ConvolveSums * s, guint grid, guint shared_bytes);
 
 /* sums.c: of the taps of a term around (x, y), component c */
 double sim_to_half (double value);

@@ -23,8 +23,8 @@
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
  *            the host); 0: any, told by the launch (weights in device memory); BANDED to FOLDED: the most
  *            of a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
- *            middle; STAGE_SHRINK, STAGE_GROW: pixels from a value of the grid to the next; SUMS: 1 where the mean is all
- *            that is asked for */
+ *            middle; STAGE_SHRINK, STAGE_GROW: pixels from a value of the grid to the next; SUMS: 1 where the mean is
+ *            all that is asked for */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
 #define CONVOLVE_CUDA_VARIANTS_H
 

@@ -390,7 +390,7 @@ static guint
 variant_warps (const CudaVariant * variant)
 {
   if (variant->route == CONVOLVE_ROUTE_FOLDED)
-    return CONVOLVE_FOLDED_WARPS;
+    return CONVOLVE_FOLDED_WARPS (variant->taps);
   return variant->samples == CONVOLVE_SAMPLES_U16 ?
       CONVOLVE_WORDS_WARPS (variant->taps) :
       variant->route == CONVOLVE_ROUTE_WEIGHTED ?

@@ -33,8 +33,9 @@
 #define CONVOLVE_WORDS_WARPS(taps) ((taps) > 17 ? 7 : (taps) > 9 ? 11 : 15)
 /* ... and where colours are weighted by alpha. */
 #define CONVOLVE_WEIGHTED_WARPS(taps) ((taps) > 33 ? 7 : (taps) > 9 ? 11 : 15)
-/* The same of sums over frames: with more of them 99 KiB of shared memory could not hold two stages of three frames. */
-#define CONVOLVE_FOLDED_WARPS 11
+/* The same of sums over frames. 99 KiB of shared memory hold two stages of three frames for 11 warps: there those of
+ * few taps, too, take a variant for more. */
+#define CONVOLVE_FOLDED_WARPS(taps) ((taps) > 9 ? 11 : 15)
 /* A multiprocessor holds one block. */
 #define CONVOLVE_BANDED_THREADS(warps) (32 * (warps) + 32)
 #define CONVOLVE_WORDS_SCALE 16

@@ -55,7 +55,7 @@ reaches (const ConvolveMatrix * x, const ConvolveMatrix * y)
 }
 
 /* Whether the device has the shared memory, whatever is beside the pass in a
- * launch. */
+ * launch: for the variant of most taps, which can do all. */
 static gboolean
 has_room (const CudaDevice * device, guint frames)
 {
@@ -67,9 +67,9 @@ has_room (const CudaDevice * device, guint frames)
     launch.picture[i].n_components = i + 1;
   for (guint i = 0; i < n; i++)
     if (all[i].route == CONVOLVE_ROUTE_FOLDED
-        && !cuda_banded_stages (device, &all[i], &launch))
-      return FALSE;
-  return TRUE;
+        && all[i].taps == CONVOLVE_FOLDED_MAX_TAPS)
+      return cuda_banded_stages (device, &all[i], &launch);
+  return FALSE;
 }
 
 /* Somebody asked for a whole matrix. */

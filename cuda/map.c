@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "banded.h"
 #include "program.h"
 
 /* What a pass's operation asks for. */
@@ -495,8 +496,13 @@ group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
       need.plain || need.samples == CONVOLVE_SAMPLES_U16 ?
       CONVOLVE_ROUTE_PLAIN : CONVOLVE_ROUTE_BANDED;
   variant = find_variant (&need, taps);
-  if (!cuda_banded_stages (device, variant, launch))
-    return FALSE;
+  while (!cuda_banded_stages (device, variant, launch)) {
+    /* Variants for more taps have fewer warps. */
+    if (need.route != CONVOLVE_ROUTE_FOLDED
+        || variant->taps == CONVOLVE_FOLDED_MAX_TAPS)
+      return FALSE;
+    variant = find_variant (&need, variant->taps + 1);
+  }
   group->wide.variant = variant;
   for (guint i = 0; i < sets->n_operations; i++)
     set_init_any (&launch->set[i], sets->operation[i], launch->separable,

@@ -26,6 +26,10 @@ template <int N> struct FrameFeed : Feed<N, 1, FrameRows> {
   {
     int bytes = 0;
 
+    if (CONVOLVE_HAS_BULK && this->grain == 16 && this->is_usual (this->rows_at (y), y)) {
+      this->announce (barrier, copy_usual (stage, barrier, y));
+      return;
+    }
     for (int f = 0; f < (int)this->l.n_frames; f++) {
       this->behind = this->l.frame[f];
       bytes += this->copy (stage + f * CONVOLVE_BANDED_ROWS * this->pitch, barrier, y);
@@ -38,6 +42,29 @@ template <int N> struct FrameFeed : Feed<N, 1, FrameRows> {
       this->behind = this->l.frame[f];
       Feed<N, 1, FrameRows>::patch (stage + f * CONVOLVE_BANDED_ROWS * this->pitch, y);
     }
+  }
+
+private:
+  /* What copy_bulk_rows () does, for all frames: what they have in common is found once. */
+  __device__ int copy_usual (uint32_t stage, uint32_t barrier, int y)
+  {
+    this->behind = 0;
+
+    const uint8_t *from = this->row (y) + this->begin;
+    uint32_t low = __shfl_sync (~0u, (uint32_t)(uintptr_t)from, 0);
+    uint32_t high = __shfl_sync (~0u, (uint32_t)((uintptr_t)from >> 32), 0);
+    uint32_t to = __shfl_sync (~0u, stage - this->origin + this->begin, 0);
+    int stride = __shfl_sync (~0u, this->p.src_stride, 0), bytes = __shfl_sync (~0u, this->end - this->begin, 0);
+
+    barrier = __shfl_sync (~0u, barrier, 0);
+    from = reinterpret_cast<const uint8_t *> ((uintptr_t)high << 32 | low);
+    for (int f = 0; f < (int)this->l.n_frames; f++)
+      if (bytes > 0 && elect_lane ())
+#pragma unroll
+        for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++)
+          copy_bulk (to + (f * CONVOLVE_BANDED_ROWS + r) * this->pitch,
+                     from + this->l.frame[f] + (ptrdiff_t)r * stride, bytes, barrier);
+    return this->l.n_frames * CONVOLVE_BANDED_ROWS * max (bytes, 0);
   }
 };
 
@@ -73,6 +100,51 @@ load_frame_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int
   to.init ();
 }
 
+/* Adds 16 rows of one frame along x, from those at address; weights are those of the frame. */
+template <int N, int R, int WARPS>
+__device__ __forceinline__ void
+add_frame (uint32_t address, uint32_t weights, int t, Quad (&sum)[2][Tile<N, R>::units])
+{
+  using T = Tile<N, R>;
+  constexpr int pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
+  uint32_t b[2][T::tiles][N][2];
+
+#pragma unroll
+  for (int i = 0; i < 2 * (T::tiles - 1); i++)
+    load_fragment<N> (address + i % 2 * 8 * pitch + 16 * N * (i / 2), b[i % 2][i / 2]);
+#pragma unroll
+  for (int f = 0; f < T::depth; f++) {
+    uint32_t a[4];
+
+    load_words<4> (weights + 512 * f, a);
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      uint32_t at = address + half * 8 * pitch + 16 * N * f;
+      bool thin = T::thin && f == T::depth - 1;
+
+      if (thin) {
+        uint32_t two[2];
+
+        load_words<2> (at - 2 * N * t, two);
+
+        const uint32_t raw[4] = {two[0], two[1], two[0], two[1]};
+
+        if constexpr (N == 4)
+          half_bytes<N> (raw, b[half][0]);
+      } else {
+        load_fragment<N> (at + 16 * N * (T::tiles - 1), b[half][(f + T::tiles - 1) % T::tiles]);
+      }
+#pragma unroll
+      for (int u = 0; u < T::units; u++) {
+        const uint32_t (&from)[2] = b[half][(u / N + f) % T::tiles][u % N];
+        Quad &to = sum[half][u];
+
+        to = thin ? product8 (a, from[0], to) : product (a, from[0], from[1], to);
+      }
+    }
+  }
+}
+
 /* Sixteen rows along x, all frames: from those of the first at address to two blocks. */
 template <int N, int R, int WARPS>
 __device__ __forceinline__ void
@@ -80,53 +152,23 @@ filter_frames (const ConvolveLaunch &l, const Weights<N, R> &w, uint32_t address
                uint32_t (&lower)[2 * Tile<N, R>::units], uint32_t (&upper)[2 * Tile<N, R>::units])
 {
   using T = Tile<N, R>;
-  constexpr int pitch = convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
+  constexpr int frame = CONVOLVE_BANDED_ROWS * convolve_banded_pitch (N, 1, 2 * R + 1, WARPS);
+  /* Those of the second frame. */
+  uint32_t weights = w.at + 512 * Weights<N, R>::count;
   Quad sum[2][T::units];
-  uint32_t weights = w.at;
 
 #pragma unroll
   for (int u = 0; u < 2 * T::units; u++)
     sum[u % 2][u / 2] = w.first (0);
+  add_frame<N, R, WARPS> (address, w.at, t, sum);
+  if (l.n_frames == 3) {
+    /* One frame's loads can overlap with another's products. */
+    add_frame<N, R, WARPS> (address + frame, weights, t, sum);
+    add_frame<N, R, WARPS> (address + 2 * frame, weights + 512 * T::depth, t, sum);
+  } else {
 #pragma unroll 1
-  for (int frame = l.n_frames; frame > 0; frame--) {
-    uint32_t b[2][T::tiles][N][2];
-
-#pragma unroll
-    for (int i = 0; i < 2 * (T::tiles - 1); i++)
-      load_fragment<N> (address + i % 2 * 8 * pitch + 16 * N * (i / 2), b[i % 2][i / 2]);
-#pragma unroll
-    for (int f = 0; f < T::depth; f++) {
-      uint32_t a[4];
-
-      load_words<4> (weights + 512 * f, a);
-#pragma unroll
-      for (int half = 0; half < 2; half++) {
-        uint32_t at = address + half * 8 * pitch + 16 * N * f;
-        bool thin = T::thin && f == T::depth - 1;
-
-        if (thin) {
-          uint32_t two[2];
-
-          load_words<2> (at - 2 * N * t, two);
-
-          const uint32_t raw[4] = {two[0], two[1], two[0], two[1]};
-
-          if constexpr (N == 4)
-            half_bytes<N> (raw, b[half][0]);
-        } else {
-          load_fragment<N> (at + 16 * N * (T::tiles - 1), b[half][(f + T::tiles - 1) % T::tiles]);
-        }
-#pragma unroll
-        for (int u = 0; u < T::units; u++) {
-          const uint32_t (&from)[2] = b[half][(u / N + f) % T::tiles][u % N];
-          Quad &to = sum[half][u];
-
-          to = thin ? product8 (a, from[0], to) : product (a, from[0], from[1], to);
-        }
-      }
-    }
-    address += CONVOLVE_BANDED_ROWS * pitch;
-    weights += 512 * (weights == w.at ? Weights<N, R>::count : T::depth);
+    for (int f = l.n_frames; f > 1; f--, weights += 512 * T::depth)
+      add_frame<N, R, WARPS> (address += frame, weights, t, sum);
   }
 #pragma unroll
   for (int u = 0; u < T::units; u++)
@@ -248,15 +290,15 @@ fold_all (const ConvolveLaunch &l)
       });
 }
 
-#define CONVOLVE_FOLDED_BODY(taps) fold_all<taps / 2, CONVOLVE_FOLDED_WARPS> (launch)
+#define CONVOLVE_FOLDED_BODY(taps) fold_all<taps / 2, CONVOLVE_FOLDED_WARPS (taps)> (launch)
 #else
 #define CONVOLVE_FOLDED_BODY(taps)
 #endif
 
-#define KERNEL(name, source, route, samples, terms, taps)                                           \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_FOLDED_WARPS), 1) \
-      name (const __grid_constant__ ConvolveLaunch launch)                                          \
-  {                                                                                                 \
-    CONVOLVE_FOLDED_BODY (taps);                                                                    \
+#define KERNEL(name, source, route, samples, terms, taps)                                                  \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_FOLDED_WARPS (taps)), 1) \
+      name (const __grid_constant__ ConvolveLaunch launch)                                                 \
+  {                                                                                                        \
+    CONVOLVE_FOLDED_BODY (taps);                                                                           \
   }
 CONVOLVE_VARIANTS_FOLDED (KERNEL)

@@ -96,7 +96,7 @@ static guint
 banded_warps (const SimKernel * kernel)
 {
   if (sim_kernel_is_folded (kernel))
-    return CONVOLVE_FOLDED_WARPS;
+    return CONVOLVE_FOLDED_WARPS (kernel->taps);
   return sim_kernel_has_words (kernel) ? CONVOLVE_WORDS_WARPS (kernel->taps) :
       sim_kernel_is_weighted (kernel) ? CONVOLVE_WEIGHTED_WARPS (kernel->taps) :
       CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,

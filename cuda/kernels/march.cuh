@@ -38,6 +38,7 @@ template <int S, int N> struct Lane {
   static constexpr int warp = 32 * pixels;
   static constexpr int samples = pixels * N;
   static constexpr int words = samples * bytes / 4;
+  static constexpr int pixel_words = CONVOLVE_SUMS_WORDS (bytes, N);
 };
 
 /* What a block has in shared memory. */
@@ -45,6 +46,7 @@ template <int S, int N> struct Shared {
   uint32_t *rows;   /* two of sums from the warp's first pixel on: pixel j of all threads, then their next ... */
   uint32_t *totals; /* twice those of warps */
   int32_t *column;  /* of each pixel in the picture */
+  int32_t *row_of;  /* for each row of the task that which leaves, then that which enters */
   uint32_t *leaves; /* samples that do so next: words of all threads, then their next ... */
   uint32_t *enters;
 
@@ -55,8 +57,25 @@ template <int S, int N> struct Shared {
     rows = reinterpret_cast<uint32_t *> (shared);
     totals = rows + 2 * blockDim.x * Lane<S, N>::samples;
     column = reinterpret_cast<int32_t *> (totals + 2 * CONVOLVE_SUMS_TOTALS * N);
-    leaves = reinterpret_cast<uint32_t *> (column + blockDim.x * Lane<S, N>::pixels);
+    row_of = column + blockDim.x * Lane<S, N>::pixels;
+    leaves = reinterpret_cast<uint32_t *> (row_of + 2 * CONVOLVE_SUMS_TASK_ROWS);
     enters = leaves + blockDim.x * Lane<S, N>::words;
+  }
+  /* x, y: of the block's first pixel. */
+  __device__ void find_places (const ConvolveSums &s, int x, int y, bool ends) const
+  {
+    int pixels = blockDim.x * Lane<S, N>::pixels;
+
+    /* One place in the code for both: what runs but once is hardly worth its way into the cache. */
+#pragma unroll 1
+    for (int i = threadIdx.x; i < pixels + 2 * CONVOLVE_SUMS_TASK_ROWS; i += blockDim.x) {
+      bool is_row = i >= pixels, enter = i >= pixels + CONVOLVE_SUMS_TASK_ROWS;
+      int row = i - pixels - (enter ? CONVOLVE_SUMS_TASK_ROWS : 0);
+
+      row += enter ? y + s.reach_y : y - s.reach_y - (ends ? 0 : 1);
+      column[i] = border_index (s.border, is_row ? row : x + i, is_row ? s.picture.height : s.picture.width);
+    }
+    __syncthreads ();
   }
   __device__ uint32_t *row (int turn) const { return rows + turn * blockDim.x * Lane<S, N>::samples; }
   __device__ uint32_t *total (int turn, int warp) const { return totals + (turn * CONVOLVE_SUMS_TOTALS + warp) * N; }
@@ -162,12 +181,47 @@ template <int S, int N> struct Samples {
       return;
     }
 
-    Samples samples;
-
-    samples.gather (p, row, column);
+    fetch_pixels (p, row, column, to);
+  }
+  /* Pixel by pixel, without waiting where these are whole words: at the picture's edge few warps do it, but all wait
+   * for them. */
+  static __device__ __forceinline__ void fetch_pixels (const ConvolveLaunchPicture &p, const uint8_t *row,
+                                                       const int32_t *column, uint32_t *to)
+  {
+    if constexpr (L::pixel_words > 0) {
 #pragma unroll
-    for (int k = 0; k < L::words; k++)
-      to[k / wide * wide * blockDim.x + k % wide] = samples.w[k];
+      for (int k = 0; k < L::words; k++) {
+        int x = column[k / L::pixel_words];
+        uint32_t *at = to + k / wide * wide * blockDim.x + k % wide;
+
+        if (row && x >= 0)
+          fetch_words<1> (at, row + ((ptrdiff_t)x * L::pixel_words + k % L::pixel_words) * 4);
+        else
+          *at = edge_word<S> (p, k);
+      }
+    } else {
+      uint32_t v[L::samples];
+
+#pragma unroll
+      for (int i = 0; i < L::samples; i++) {
+        const ConvolveLaunchComponent &c = p.component[i % N];
+        int x = column[i / N];
+        ptrdiff_t at = (ptrdiff_t)x * N + i % N;
+
+        v[i] = (uint32_t)c.edge << c.shift;
+        if (row && x >= 0)
+          v[i] = S == CONVOLVE_SAMPLES_U8 ? __ldg (row + at) : __ldg (reinterpret_cast<const uint16_t *> (row) + at);
+      }
+#pragma unroll
+      for (int k = 0; k < L::words; k++) {
+        uint32_t word = 0;
+
+#pragma unroll
+        for (int i = 0; i < 4 / L::bytes; i++)
+          word |= v[4 / L::bytes * k + i] << 8 * L::bytes * i;
+        to[k / wide * wide * blockDim.x + k % wide] = word;
+      }
+    }
   }
   __device__ __forceinline__ void take (const uint32_t *from)
   {
@@ -180,38 +234,6 @@ template <int S, int N> struct Samples {
 #pragma unroll
       for (int i = 0; i < wide; i++)
         w[k + i] = q[i];
-    }
-  }
-  __device__ __forceinline__ void gather (const ConvolveLaunchPicture &p, const uint8_t *row, const int32_t *column)
-  {
-    constexpr int pixel_words = N * L::bytes / 4;
-
-    if constexpr (N != 3 && pixel_words > 0) {
-#pragma unroll
-      for (int k = 0; k < L::words; k++) {
-        int x = column[k / pixel_words];
-
-        w[k] = !row || x < 0
-                   ? edge_word<S> (p, k)
-                   : __ldg (reinterpret_cast<const uint32_t *> (row) + (ptrdiff_t)x * pixel_words + k % pixel_words);
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < L::words; k++)
-        w[k] = 0;
-#pragma unroll
-      for (int i = 0; i < L::samples; i++) {
-        const ConvolveLaunchComponent &c = p.component[i % N];
-        int x = column[i / N];
-        ptrdiff_t at = (ptrdiff_t)x * N + i % N;
-        uint32_t v;
-
-        if (!row || x < 0)
-          v = (uint32_t)c.edge << c.shift;
-        else
-          v = S == CONVOLVE_SAMPLES_U8 ? __ldg (row + at) : __ldg (reinterpret_cast<const uint16_t *> (row) + at);
-        w[i * L::bytes / 4] |= v << 8 * (i * L::bytes % 4);
-      }
     }
   }
   __device__ __forceinline__ uint32_t get (const ConvolveLaunchPicture &p, int i) const
@@ -236,13 +258,12 @@ template <int S, int N, bool ENDS> struct Columns {
   uint32_t sum[L::samples];
   Samples<S, N> last_before, last_after; /* ENDS */
 
-  /* The samples that are to leave and enter for row y. */
+  /* The samples that are to leave and enter for row i of the task. */
   __device__ __forceinline__ void fetch (const ConvolveSums &s, const Shared<S, N> &shared, const int32_t *column,
-                                         int x, bool side_by_side, int y) const
+                                         int x, bool side_by_side, int i) const
   {
     const ConvolveLaunchPicture &p = s.picture;
-    int leaves = border_index (s.border, y - s.reach_y - (ENDS ? 0 : 1), p.height);
-    int enters = border_index (s.border, y + s.reach_y, p.height);
+    int leaves = shared.row_of[i], enters = shared.row_of[CONVOLVE_SUMS_TASK_ROWS + i];
     const uint8_t *src = reinterpret_cast<const uint8_t *> (p.src);
 
     Samples<S, N>::fetch (p, leaves < 0 ? nullptr : src + (ptrdiff_t)leaves * p.src_stride, column, x, side_by_side,
@@ -590,7 +611,8 @@ march (const ConvolveSums &s)
   int pixel = threadIdx.x * L::pixels, x0 = blockIdx.x % strips * s.strip;
   int lead = convolve_sums_lead (L::bytes, N, s.reach_x, ENDS), x = x0 - lead + pixel;
   int y0 = p.row_begin + task * s.task_rows, y1 = min (y0 + (int)s.task_rows, p.row_end);
-  bool wide = is_wide (p.src, p.src_stride) && x >= 0 && x + L::pixels <= p.width;
+  bool wide = is_wide (p.src, p.src_stride) && x >= 0 && x + L::pixels <= p.width &&
+              x % CONVOLVE_SUMS_ALIGNED (L::bytes, N) == 0;
   Shared<S, N> shared;
   int32_t *column = shared.column + pixel;
   Columns<S, N, ENDS> columns;
@@ -603,17 +625,16 @@ march (const ConvolveSums &s)
               min ((int)s.strip, p.width - x0) - pixel,
               is_wide (p.dst, p.dst_stride)};
 
-  for (int j = 0; j < L::pixels; j++)
-    column[j] = border_index (s.border, x + j, p.width);
+  shared.find_places (s, x - pixel, y0, ENDS);
   if (ENDS)
-    columns.fetch (s, shared, column, x, wide, y0);
+    columns.fetch (s, shared, column, x, wide, 0);
   columns.start (s, shared, task, column);
   for (;; to.y++, to.turn ^= 1) {
     bool more = to.y + 1 < y1;
     uint32_t base[N];
 
     if (more)
-      columns.fetch (s, shared, column, x, wide, to.y + 1);
+      columns.fetch (s, shared, column, x, wide, to.y + 1 - y0);
     sum_row (s, columns, shared.row (to.turn), shared.total (to.turn, to.warp), to.lane, base);
     __syncthreads ();
     if (to.left > 0)
@@ -632,7 +653,8 @@ march_any (const ConvolveSums &s)
   if constexpr (N < 3)
     if (s.inner_x != s.end_x || s.inner_y != s.end_y)
       return march<S, N, true, PLAIN, false> (s);
-  if (s.reach_x % CONVOLVE_SUMS_ALIGNED (S == CONVOLVE_SAMPLES_U8 ? 1 : 2, N) == 0)
-    return march<S, N, false, PLAIN, true> (s);
-  return march<S, N, false, PLAIN, false> (s);
+  if constexpr (Lane<S, N>::pixel_words == 0)
+    if (s.reach_x % CONVOLVE_SUMS_ALIGNED (S == CONVOLVE_SAMPLES_U8 ? 1 : 2, N) != 0)
+      return march<S, N, false, PLAIN, false> (s);
+  return march<S, N, false, PLAIN, true> (s);
 }

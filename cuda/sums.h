@@ -79,13 +79,15 @@ convolve_sums_start (uint32_t bytes, uint32_t n, uint32_t pitch, uint32_t x)
   return (x % pixels * (pitch / n / pixels) + x / pixels) * n;
 }
 
-/* SUMS: two rows of sums along x, those of warps, each pixel's column, rows, and the samples that leave and enter next. */
+/* SUMS: two rows of sums along x, those of warps, each pixel's column, rows of the task, and the samples that leave and
+ * enter next. */
 static inline CONVOLVE_HOST_DEVICE uint32_t
 convolve_sums_shared_bytes (uint32_t bytes, uint32_t n, uint32_t threads)
 {
   uint32_t pixels = threads * CONVOLVE_SUMS_PIXELS (bytes, n);
 
-  return 4 * (2 * pixels * n + 2 * CONVOLVE_SUMS_TOTALS * n + pixels + 2 * CONVOLVE_SUMS_TASK_ROWS) + 2 * pixels * n * bytes;
+  return 4 * (2 * pixels * n + 2 * CONVOLVE_SUMS_TOTALS * n + pixels + 2 * CONVOLVE_SUMS_TASK_ROWS) +
+      2 * pixels * n * bytes;
 }
 
 #endif

@@ -47,13 +47,17 @@ typedef struct {
 /* Warps of a block, and those that lie right of the last one and count for nothing. */
 #define CONVOLVE_SUMS_TOTALS 64
 
-/* Pixels before the strip's first that a block looks at. ends: outermost weights differ, and then there is one before
- * the first window. */
+/* Whole words of a pixel. */
+#define CONVOLVE_SUMS_WORDS(bytes, n) ((n) == 3 ? 0 : (bytes) * (n) / 4)
+
+/* Pixels before the strip's first that a block looks at: fetched one by one, or as many as make the first one aligned.
+ * ends: outermost weights differ, and then there is one before the first window. */
 static inline CONVOLVE_HOST_DEVICE uint32_t
 convolve_sums_lead (uint32_t bytes, uint32_t n, uint32_t reach, uint32_t ends)
 {
-  return (reach + ends + CONVOLVE_SUMS_ALIGNED (bytes, n) - 1) / CONVOLVE_SUMS_ALIGNED (bytes, n)
-      * CONVOLVE_SUMS_ALIGNED (bytes, n);
+  uint32_t aligned = CONVOLVE_SUMS_WORDS (bytes, n) > 0 ? 1 : CONVOLVE_SUMS_ALIGNED (bytes, n);
+
+  return (reach + ends + aligned - 1) / aligned * aligned;
 }
 
 /* Threads of a block: they hold all pixels that the strip's windows reach. */
@@ -75,13 +79,15 @@ convolve_sums_start (uint32_t bytes, uint32_t n, uint32_t pitch, uint32_t x)
   return (x % pixels * (pitch / n / pixels) + x / pixels) * n;
 }
 
-/* SUMS: two rows of sums along x, those of warps, each pixel's column, and the samples that leave and enter next. */
+/* SUMS: two rows of sums along x, those of warps, each pixel's column, rows of the task, and the samples that leave and
+ * enter next. */
 static inline CONVOLVE_HOST_DEVICE uint32_t
 convolve_sums_shared_bytes (uint32_t bytes, uint32_t n, uint32_t threads)
 {
   uint32_t pixels = threads * CONVOLVE_SUMS_PIXELS (bytes, n);
 
-  return 4 * (2 * pixels * n + 2 * CONVOLVE_SUMS_TOTALS * n + pixels) + 2 * pixels * n * bytes;
+  return 4 * (2 * pixels * n + 2 * CONVOLVE_SUMS_TOTALS * n + pixels + 2 * CONVOLVE_SUMS_TASK_ROWS) +
+      2 * pixels * n * bytes;
 }
 
 #endif

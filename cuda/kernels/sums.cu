@@ -128,10 +128,11 @@ make_part (const ConvolveSums &s, uint32_t part, uint32_t k, uint32_t words)
   size_t at = (size_t)part * s.pitch * (S == CONVOLVE_SAMPLES_U8 ? 2 : 4) / 8 + 4 * k;
   QuadSums<S> sums (s.picture);
 
-  add_rows<S, WIDE> (s, y, first, k, sums);
-  store_sums<S> (s.first, at, words, sums);
-  add_rows<S, WIDE> (s, y + first, s.task_rows - first, k, sums);
-  store_sums<S> (s.full, at, words, sums);
+#pragma unroll 1
+  for (int i = 0; i < 2; i++) {
+    add_rows<S, WIDE> (s, i ? y + first : y, i ? s.task_rows - first : first, k, sums);
+    store_sums<S> (i ? s.full : s.first, at, words, sums);
+  }
 }
 
 template <int S>
@@ -200,9 +201,13 @@ make_starts (const ConvolveSums &s)
     size_t last = (size_t)(k + parts) * pairs + i;
 
     add_pair (start, load_pair<S> (s.first, last));
-    starts[at[0]] = start.x;
-    if (2 * i + 1 < samples)
-      starts[at[1]] = start.y;
+    if (n % 2 == 0) {
+      *reinterpret_cast<uint2 *> (starts + at[0]) = start;
+    } else {
+      starts[at[0]] = start.x;
+      if (2 * i + 1 < samples)
+        starts[at[1]] = start.y;
+    }
     add_pair (sum, load_pair<S> (s.full, last));
     sum.x -= leaves.x;
     sum.y -= leaves.y;

@@ -287,13 +287,15 @@ check_starts (const SimKernel * kernel, const ConvolveSums * s, gint y)
 
   if ((y - p->row_begin) % s->task_rows != 0)
     return;
-  for (guint i = 0; i < row_samples (s); i++)
-    if (starts[start_index (kernel, s, i)] != sum_rows (s, i, (gint64) y - s->reach_y,
-            2 * s->reach_y + 1)) {
+  for (guint i = 0; i < row_samples (s); i++) {
+    guint start = starts[start_index (kernel, s, i)];
+
+    if (start != sum_rows (s, i, (gint64) y - s->reach_y, 2 * s->reach_y + 1)) {
       sim_misuse ("%s: the start %u of row %d is %u", kernel->name, i, y,
-          starts[start_index (kernel, s, i)]);
+          start);
       return;
     }
+  }
 }
 
 static void

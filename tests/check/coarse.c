@@ -80,7 +80,7 @@ static const GstVideoFormat formats[] = { GST_VIDEO_FORMAT_GRAY8,
   GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_RGBA
 };
 
-static const gdouble sigmas[] = { 21, 34, 50, 100, 300 };
+static const gdouble sigmas[] = { 21, 34, 50, 100, 200 };
 
 static void
 test_borders (void)
@@ -91,8 +91,10 @@ test_borders (void)
     init_settings (&settings, sigmas[i % G_N_ELEMENTS (sigmas)]);
     settings.border = i / G_N_ELEMENTS (sigmas);
     settings.border_color = 0x80ff4010;
-    for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
-      Case c = { formats[f], 45, 33, (i + f) % FILL_MATCHED, NULL };
+    for (guint f = 0; f < 2; f++) {
+      Case c = { formats[(i / 2 + 2 * f) % G_N_ELEMENTS (formats)], 45, 33,
+        (i + f) % FILL_MATCHED, NULL
+      };
 
       check_case (&settings, &c);
     }

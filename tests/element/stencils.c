@@ -276,7 +276,8 @@ GST_START_TEST (test_methods_refused)
     {"videoconvolve filter=detail method=direct", "but a pyramid"},
     {"videoconvolve filter=diffuse method=separable", "not a weighted sum"},
     {"videoconvolve filter=diffuse method=lowrank", "not a weighted sum"},
-    {"videoconvolve filter=box method=pyramid", "detail alone is one"},
+    {"videoconvolve filter=box method=pyramid", "detail and gaussian can be"},
+    {"videoconvolve sigma=5 method=pyramid", "more than 10 pixels"},
     {"videoconvolve filter=disk radius=20 method=lowrank",
         "not a sum of few products"},
   };

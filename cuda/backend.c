@@ -83,6 +83,12 @@ backend_close (ConvolveDevice * base)
 
   while (device->programs->len > 0)
     cuda_program_free (g_ptr_array_index (device->programs, 0));
+  {
+    g_auto (CudaScope) scope = { 0 };
+
+    if (cuda_scope_enter_to_free (&scope, device->context))
+      cuda_slots_drop (device);
+  }
   cuda_device_close (device);
 }
 

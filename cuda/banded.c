@@ -24,6 +24,12 @@
 #define TASK_WEIGHT 0.3
 #define WORDS_TASK_WEIGHT 0.2
 #define MAX_TASK_ROWS 4096
+/* The same of colours that are weighted by alpha: two roundings of a sum and
+ * one of a sample for a quotient leave less room. Still within half a step, so
+ * within 1 of the exact result. */
+#define MAX_WEIGHTED_ERROR 0.4
+/* The least half float that has all bits. */
+#define LEAST_HALF (1. / (1 << 14))
 /* Words: rows of weights whose magnitudes sum to more could leave the range of
  * half floats. */
 #define WORDS_MOST_SUM 16
@@ -128,8 +134,11 @@ weights_of (const ConvolveMatrix * matrix)
  * banded.h. */
 void
 cuda_banded_append_term (GArray * weights, const ConvolveTerm * term,
-    gboolean separable, gboolean words)
+    const CudaVariant * variant)
 {
+  gboolean separable = variant->route != CONVOLVE_ROUTE_DIRECT;
+  gboolean words = variant->samples == CONVOLVE_SAMPLES_U16;
+  gboolean shares = variant->route == CONVOLVE_ROUTE_WEIGHTED;
   Weights part[2] = {
     weights_of (term == NULL ? NULL : separable ? term->x : term->matrix),
     weights_of (term == NULL ? NULL : term->y),
@@ -139,7 +148,7 @@ cuda_banded_append_term (GArray * weights, const ConvolveTerm * term,
   guint first = weights->len, sums = first + total, rests = sums + n_parts;
   gfloat product = 1, *to;
 
-  g_array_set_size (weights, rests + (words ? total : 0));
+  g_array_set_size (weights, rests + (words || shares ? total : 0));
   to = &g_array_index (weights, gfloat, 0);
   for (guint i = 0; i < n_parts; n += part[i++].n) {
     if (words)
@@ -147,6 +156,8 @@ cuda_banded_append_term (GArray * weights, const ConvolveTerm * term,
           to + rests + n);
     else
       quantise (part[i].weights, part[i].n, 1, to + first + n);
+    for (guint k = 0; shares && k < part[i].n; k++)
+      to[rests + n + k] = half_round (part[i].weights[k]);
     to[sums + i] = sum_floats (to + first + n, part[i].n);
     if (words)
       product *= to[sums + i] + sum_floats (to + rests + n, part[i].n);
@@ -219,6 +230,38 @@ words_error (const ConvolveTerm * term, const ConvolveComponent * component)
   return ldexp (error, -(gint) component->shift);
 }
 
+/* Half the distance between the largest and the least of what rounding makes
+ * of the weights, in parts of them: what all have in common does not move a
+ * weighted mean. More than any where a weight is negative or too small. */
+static gdouble
+weights_spread (const ConvolveMatrix * matrix)
+{
+  gdouble least = G_MAXDOUBLE, most = 0;
+
+  for (guint i = 0; i < matrix->width * matrix->height; i++) {
+    gdouble w = matrix->weights[i], part;
+
+    if (w == 0)
+      continue;
+    if (w < LEAST_HALF)
+      return 1;
+    part = half_round (w) / w;
+    least = MIN (least, part);
+    most = MAX (most, part);
+  }
+  return most > 0 ? (most - least) / 2 : 1;
+}
+
+/* The same as term_error where colours are weighted by alpha, by what
+ * weighted.cu rounds: weights, colours times alpha, and the sums of rows of
+ * those and of alpha. Quotients are of samples less CENTRE. */
+static gdouble
+weighted_error (const ConvolveTerm * term)
+{
+  return CENTRE * (weights_spread (term->x) + weights_spread (term->y)
+      + 3 * HALF_EPSILON);
+}
+
 static gboolean
 reaches (const ConvolveTerm * term, gboolean words)
 {
@@ -238,12 +281,12 @@ has_words (const ConvolvePass * pass)
   return pass->layout.type != CONVOLVE_SAMPLE_U8;
 }
 
-/* TRUE if nothing but rounding comes after the pass's sums; with words gain,
- * offset and limits too. */
-gboolean
-cuda_banded_is_plain (const ConvolvePass * pass)
+/* TRUE if nothing but rounding comes after the pass's sums (and quotients);
+ * with words gain, offset and limits too. */
+static gboolean
+only_rounds (const ConvolvePass * pass)
 {
-  if (pass->operation == NULL || pass->alpha.weighted
+  if (pass->operation == NULL
       || pass->operation->combine != CONVOLVE_COMBINE_SUM)
     return FALSE;
   for (guint c = 0; c < pass->layout.n_components; c++) {
@@ -256,6 +299,23 @@ cuda_banded_is_plain (const ConvolvePass * pass)
       return FALSE;
   }
   return TRUE;
+}
+
+gboolean
+cuda_banded_is_plain (const ConvolvePass * pass)
+{
+  return !pass->alpha.weighted && only_rounds (pass);
+}
+
+/* What weighted.cu takes, of what weighs by its own alpha. */
+static gboolean
+weighted_fits (const ConvolvePass * pass)
+{
+  const ConvolveTerm *term = &pass->operation->term[0];
+
+  return term->matrix == NULL && !has_words (pass)
+      && pass->layout.n_components == 4 && only_rounds (pass)
+      && pass->operation->sum * weighted_error (term) <= MAX_WEIGHTED_ERROR;
 }
 
 /* What words.cu takes. */
@@ -278,9 +338,10 @@ cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass)
   const ConvolveOperation *operation = pass->operation;
   gdouble error = 0, gain = 0;
 
-  if (device->compute_capability < 80 || pass->alpha.weighted
-      || operation->n_terms != 1
+  if (device->compute_capability < 80 || operation->n_terms != 1
       || operation->combine == CONVOLVE_COMBINE_MAGNITUDE)
+    return FALSE;
+  if (pass->alpha.weighted && !weighted_fits (pass))
     return FALSE;
   if (has_words (pass) && !words_fit (pass))
     return FALSE;
@@ -319,6 +380,16 @@ is_plain (const CudaVariant * variant)
   return variant->route != CONVOLVE_ROUTE_BANDED;
 }
 
+/* Bytes of weights in shared memory. */
+static guint
+table_bytes (const CudaVariant * variant, guint sample_bytes, guint ny)
+{
+  return variant->route == CONVOLVE_ROUTE_WEIGHTED ?
+      convolve_weighted_table_bytes (variant->taps) :
+      convolve_banded_table_bytes (is_direct (variant), sample_bytes,
+      variant->taps, ny);
+}
+
 static guint
 sample_bytes (const CudaVariant * variant)
 {
@@ -330,6 +401,8 @@ variant_warps (const CudaVariant * variant)
 {
   return variant->samples == CONVOLVE_SAMPLES_U16 ?
       CONVOLVE_WORDS_WARPS (variant->taps) :
+      variant->route == CONVOLVE_ROUTE_WEIGHTED ?
+      CONVOLVE_WEIGHTED_WARPS (variant->taps) :
       CONVOLVE_BANDED_WARPS (is_plain (variant), variant->taps);
 }
 
@@ -354,9 +427,8 @@ cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant,
     ConvolveLaunch * launch)
 {
   guint most = device->shared_bytes[variant->id], pitch = 0;
-  guint ny = highest_matrix (launch), table =
-      convolve_banded_table_bytes (is_direct (variant), sample_bytes (variant),
-      variant->taps, ny);
+  guint ny = highest_matrix (launch);
+  guint table = table_bytes (variant, sample_bytes (variant), ny);
 
   for (guint i = 0; i < launch->n_pictures; i++)
     pitch = MAX (pitch, convolve_banded_pitch (launch->picture[i].n_components,
@@ -374,8 +446,7 @@ cuda_banded_shared_bytes (const CudaVariant * variant,
     const ConvolveLaunch * launch)
 {
   return launch->stages * (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES)
-      + convolve_banded_table_bytes (is_direct (variant),
-      sample_bytes (variant), variant->taps, highest_matrix (launch));
+      + table_bytes (variant, sample_bytes (variant), highest_matrix (launch));
 }
 
 static guint

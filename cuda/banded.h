@@ -8,6 +8,9 @@
  * taps weights a side, of which at most taps / 2 lie on either side of the anchor, and they are half floats' values.
  * Behind a term's weights lie their sums: of the row and of the column, or of the matrix.
  *
+ * Weighted (plain, four components): behind the sums lie the weights of colours, half floats' values too, each the
+ * nearest to the exact one. Their fragments lie behind the others in shared memory.
+ *
  * Words: weights x CONVOLVE_WORDS_SCALE are half floats' values, and behind the sums lies for each weight what is left
  * of it, such a value too: a weight is the sum of both. In place of the column's sum stands the product of the row's
  * sum and the column's, with what is left. */
@@ -24,6 +27,8 @@
 #define CONVOLVE_BANDED_WARPS(plain, taps) ((plain) ? ((taps) > 17 ? 11 : 15) : (taps) > 33 ? 7 : 11)
 /* The same where samples have 16 bits. */
 #define CONVOLVE_WORDS_WARPS(taps) ((taps) > 17 ? 7 : (taps) > 9 ? 11 : 15)
+/* ... and where colours are weighted by alpha. */
+#define CONVOLVE_WEIGHTED_WARPS(taps) ((taps) > 33 ? 7 : (taps) > 9 ? 11 : 15)
 /* A multiprocessor holds one block. */
 #define CONVOLVE_BANDED_THREADS(warps) (32 * (warps) + 32)
 #define CONVOLVE_WORDS_SCALE 16
@@ -57,6 +62,14 @@ convolve_banded_table_bytes (uint32_t direct, uint32_t sample_bytes, uint32_t ta
   return CONVOLVE_BANDED_FRAGMENT_BYTES * (direct ? ny * CONVOLVE_BANDED_DEPTH (taps) + 1 :
       2 * sample_bytes * CONVOLVE_BANDED_DEPTH (taps) + (sample_bytes == 1 ? 2 : 6))
       + CONVOLVE_BANDED_EDGE_BYTES (taps);
+}
+
+/* The same of weighted: those of colours come on top. */
+static inline CONVOLVE_HOST_DEVICE uint32_t
+convolve_weighted_table_bytes (uint32_t taps)
+{
+  return convolve_banded_table_bytes (0, 1, taps, 0)
+      + 2 * CONVOLVE_BANDED_FRAGMENT_BYTES * CONVOLVE_BANDED_DEPTH (taps);
 }
 
 /* Stages that a block needs at least: direct holds all the rows that a step's results see. */

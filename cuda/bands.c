@@ -10,7 +10,7 @@
 /* A frame whose upload takes t is down again after about t + t / n + n * c with
  * n bands, where c is what a band costs: n = sqrt (t / c) is best. This is what
  * a bus moves in c. */
-#define BAND_COST_BYTES (512 * 1024)
+#define BAND_COST_BYTES (256 * 1024)
 
 /* ---- planes ---- */
 
@@ -103,7 +103,7 @@ choose_bands (const CudaProgram * program, guint wanted)
   if (wanted == 0) {
     n = isqrt (program->sample_bytes / BAND_COST_BYTES);
     if (((CudaDevice *) program->parent.device)->frames_in_flight > 1)
-      n = (n + 1) / 2;
+      n = (n + 2) / 3;
   }
   return CLAMP (n, 1, MIN (rows, CUDA_MAX_BANDS));
 }

@@ -140,6 +140,7 @@ cuda_device_open (const ConvolveOpenOptions * options, GError ** error)
       CUDA_MAX_JOBS);
   device->bands = options->bands;
   device->programs = g_ptr_array_new ();
+  device->spares = g_ptr_array_new_with_free_func (g_free);
   if (convolve_cu_usable (error) && choose_device (device, options, error)) {
     g_auto (CudaScope) scope = { 0 };
 
@@ -178,6 +179,7 @@ cuda_device_close (CudaDevice * device)
   g_clear_pointer (&device->primary, primary_unref);
   cuda_copier_clear (&device->copier);
   g_ptr_array_unref (device->programs);
+  g_ptr_array_unref (device->spares);
   g_free (device->name);
   g_free (device);
 }

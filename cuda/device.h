@@ -29,7 +29,7 @@ static inline gboolean
 cuda_variant_is_banded (const CudaVariant * variant)
 {
   return variant->route == CONVOLVE_ROUTE_BANDED || variant->route == CONVOLVE_ROUTE_PLAIN
-      || variant->route == CONVOLVE_ROUTE_DIRECT;
+      || variant->route == CONVOLVE_ROUTE_WEIGHTED || variant->route == CONVOLVE_ROUTE_DIRECT;
 }
 
 /* All variants, in the order of variants.h; *n is their number. */
@@ -64,6 +64,7 @@ typedef struct {
   guint compute_capability;     /* 10 x major + minor */
   guint frames_in_flight, bands;        /* as in ConvolveOpenOptions */
   GPtrArray *programs;          /* CudaProgram: those that live; not owned */
+  GPtrArray *spares;            /* CudaSlot: of programs that are gone, for the next ones; see slot.c */
   CudaCopier copier;
   CudaThrottle throttle;
   gint cancelled;               /* atomic */

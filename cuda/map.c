@@ -16,6 +16,7 @@ typedef struct
   guint n_terms;
   gboolean banded;              /* the tensor cores can do it ... */
   gboolean plain;               /* ... and then nothing is left to do */
+  gboolean weighted;            /* by its own alpha */
 } Need;
 
 /* ---- pictures ---- */
@@ -223,8 +224,7 @@ set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
     if (term != NULL)
       term_size (term, &set->term[t]);
     if (banded != NULL) {
-      cuda_banded_append_term (weights, term, separable,
-          banded->samples == CONVOLVE_SAMPLES_U16);
+      cuda_banded_append_term (weights, term, banded);
     } else if (term == NULL) {
       append_identity (weights, separable ? 2 : 1);
     } else if (separable) {
@@ -357,6 +357,7 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
           || need.route == CONVOLVE_ROUTE_MATRIX)) {
     need.banded = cuda_banded_takes (device, pass);
     need.plain = cuda_banded_is_plain (pass);
+    need.weighted = pass->alpha.weighted;
   }
   return need;
 }
@@ -405,7 +406,8 @@ find_group (CudaProgram * program, Sets * sets, const Need * need,
   for (guint g = 0; g < program->n_groups; g++) {
     const ConvolvePass *first = &plan->pass[program->group[g].pass[0]];
 
-    if (sets[g].need.samples != need->samples)
+    if (sets[g].need.samples != need->samples
+        || sets[g].need.weighted != need->weighted)
       continue;
     if (pass->operation != NULL && (sets[g].need.route != need->route
             || sets[g].need.n_terms != need->n_terms
@@ -473,6 +475,7 @@ group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
   ConvolveLaunch *launch = &group->wide.launch;
 
   need.route = !launch->separable ? CONVOLVE_ROUTE_DIRECT :
+      need.weighted ? CONVOLVE_ROUTE_WEIGHTED :
       need.plain || need.samples == CONVOLVE_SAMPLES_U16 ?
       CONVOLVE_ROUTE_PLAIN : CONVOLVE_ROUTE_BANDED;
   variant = find_variant (&need, taps);

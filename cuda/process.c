@@ -9,12 +9,17 @@
 #include "program.h"
 #include "ranges.h"
 
+/* One of so many frames has its times taken, beside the first: events with
+ * times cost some microseconds a band. */
+#define TIMED_FRAMES 16
+
 /* A frame on its way. */
 typedef struct
 {
   CudaProgram *program;
   CudaDevice *device;
   CudaSlot *slot;
+  const CudaEvents *events;     /* the slot's that count */
   const ConvolveFrame *in, *out;
   const ConvolveRegions *regions;       /* NULL: the whole frame */
   CudaFrame device_in, device_out;
@@ -136,7 +141,7 @@ upload_band (Flight * flight, guint b, GError ** error)
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
     if (!upload_plane (flight, p, &band->up, error))
       return FALSE;
-  return CU_CHECK (error, cuEventRecord, flight->slot->uploaded[b],
+  return CU_CHECK (error, cuEventRecord, flight->events->uploaded[b],
       flight->device->up);
 }
 
@@ -168,9 +173,10 @@ run_kernels (Flight * flight, const CudaBand * band, GError ** error)
   guint k = slot->n_kernels++;
 
   if (slot->uploads && !CU_CHECK (error, cuStreamWaitEvent, device->compute,
-          slot->uploaded[band->needs], 0))
+          flight->events->uploaded[band->needs], 0))
     return FALSE;
-  if (!CU_CHECK (error, cuEventRecord, slot->kernel_begin[k], device->compute))
+  if (slot->timed && !CU_CHECK (error, cuEventRecord,
+          flight->events->kernel_begin[k], device->compute))
     return FALSE;
   if (flight->regions != NULL) {
     if (!cuda_regions_run (program, flight->regions, &flight->device_in,
@@ -179,7 +185,8 @@ run_kernels (Flight * flight, const CudaBand * band, GError ** error)
   } else if (!run_passes (flight, band, error)) {
     return FALSE;
   }
-  return CU_CHECK (error, cuEventRecord, slot->kernel_end[k], device->compute);
+  return CU_CHECK (error, cuEventRecord, flight->events->kernel_end[k],
+      device->compute);
 }
 
 /* ---- down ---- */
@@ -215,14 +222,18 @@ download_band (Flight * flight, guint b, guint k, GError ** error)
   CudaDevice *device = flight->device;
   CudaSlot *slot = flight->slot;
 
-  if (!CU_CHECK (error, cuStreamWaitEvent, device->down, slot->kernel_end[k], 0)
-      || !CU_CHECK (error, cuEventRecord, slot->download_begin[b],
-          device->down))
+  if (!CU_CHECK (error, cuStreamWaitEvent, device->down,
+          flight->events->kernel_end[k], 0)
+      || (slot->timed && !CU_CHECK (error, cuEventRecord,
+              flight->events->download_begin[b], device->down)))
     return FALSE;
   for (guint p = 0; p < CONVOLVE_MAX_PLANES; p++)
     if (!download_plane (flight, p, &flight->program->band[b].down, error))
       return FALSE;
-  return CU_CHECK (error, cuEventRecord, slot->download_end[b], device->down);
+  /* Who copies out waits for it. */
+  return (!slot->timed && flight->out->memory != CONVOLVE_MEMORY_HOST)
+      || CU_CHECK (error, cuEventRecord, flight->events->download_end[b],
+      device->down);
 }
 
 /* ---- a frame ---- */
@@ -270,7 +281,7 @@ enqueue (Flight * flight, GError ** error)
   if (whole && !finish_band (flight, n - 1, TRUE, error))
     return FALSE;
   if (slot->uploads && !CU_CHECK (error, cuStreamWaitEvent, last,
-          slot->uploaded[n - 1], 0))
+          flight->events->uploaded[n - 1], 0))
     return FALSE;
   return CU_CHECK (error, cuEventRecord, slot->done, last);
 }
@@ -320,6 +331,9 @@ take_slot (CudaProgram * program, const ConvolveFrame * in,
   free_slot (program, slot);
   if (cuda_slot_ensure (program, slot, in->memory, out->memory, &shortage))
     return slot;
+  if (g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY)
+      && cuda_slots_drop (cuda_program_device (program)))
+    return take_slot (program, in, out, error);
   if (program->n_slots == 1 || !g_error_matches (shortage, CONVOLVE_ERROR,
           CONVOLVE_ERROR_NO_MEMORY)) {
     g_propagate_error (error, g_steal_pointer (&shortage));
@@ -363,6 +377,12 @@ process (CudaProgram * program, const ConvolveFrame * in,
   slot->downloads = out->memory != CONVOLVE_MEMORY_DEVICE;
   slot->n_bands = program->n_bands;
   slot->n_kernels = 0;
+  /* Frames with regions differ. The first one may wait for code to be loaded:
+   * its times are nobody else's. */
+  slot->timed = regions != NULL || program->n_frames == 0
+      || program->n_frames % TIMED_FRAMES == 1;
+  program->n_frames++;
+  flight.events = &slot->events[slot->timed];
   slot->out = *out;
   slot->begin_us = g_get_monotonic_time ();
   if (!enqueue (&flight, error)
@@ -419,20 +439,37 @@ elapsed_ns (CUevent begin, CUevent end)
 }
 
 static void
+take_times (CudaProgram * program, const CudaSlot * slot)
+{
+  const CudaEvents *events = &slot->events[slot->timed];
+
+  program->upload_ns = program->kernel_ns = program->download_ns = 0;
+  if (slot->uploads)
+    program->upload_ns = elapsed_ns (slot->begin,
+        events->uploaded[slot->n_bands - 1]);
+  for (guint k = 0; k < slot->n_kernels; k++)
+    program->kernel_ns += elapsed_ns (events->kernel_begin[k],
+        events->kernel_end[k]);
+  for (guint b = 0; slot->downloads && b < slot->n_bands; b++)
+    program->download_ns += elapsed_ns (events->download_begin[b],
+        events->download_end[b]);
+}
+
+/* A frame whose times were not taken counts as the last one whose were. */
+static void
 count_job (CudaProgram * program, const CudaSlot * slot)
 {
   ConvolveStats *stats = &cuda_program_device (program)->stats;
 
   convolve_program_count_job (&program->parent, stats);
   stats->last_ns = elapsed_ns (slot->begin, slot->done);
+  if (slot->timed)
+    take_times (program, slot);
   if (slot->uploads)
-    stats->upload_ns += elapsed_ns (slot->begin,
-        slot->uploaded[slot->n_bands - 1]);
-  for (guint k = 0; k < slot->n_kernels; k++)
-    stats->kernel_ns += elapsed_ns (slot->kernel_begin[k], slot->kernel_end[k]);
-  for (guint b = 0; slot->downloads && b < slot->n_bands; b++)
-    stats->download_ns += elapsed_ns (slot->download_begin[b],
-        slot->download_end[b]);
+    stats->upload_ns += program->upload_ns;
+  stats->kernel_ns += program->kernel_ns;
+  if (slot->downloads)
+    stats->download_ns += program->download_ns;
 }
 
 /* The output goes to ordinary memory: bands first .. last - 1 of it. */
@@ -474,8 +511,8 @@ wait_and_copy_out (CudaProgram * program, CudaSlot * slot, GError ** error)
   for (guint i = 1; i <= batches; i++) {
     guint last = n * i / batches;
 
-    if (!cuda_wait (slot->download_end[last - 1], slot->begin_us,
-            &program->copy_pace[i - 1], error))
+    if (!cuda_wait (slot->events[slot->timed].download_end[last - 1],
+            slot->begin_us, &program->copy_pace[i - 1], error))
       return FALSE;
     copy_out (program, slot, first, last);
     first = last;

@@ -104,6 +104,11 @@ add_slots (CudaProgram * program, guint wanted, GError ** error)
 
     if (add_slot (program, &shortage))
       continue;
+    if (g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY)
+        && cuda_slots_drop (cuda_program_device (program))) {
+      cuda_slot_clear (&program->slot[--program->n_slots]);
+      continue;
+    }
     if (program->n_slots == 1 || !g_error_matches (shortage, CONVOLVE_ERROR,
             CONVOLVE_ERROR_NO_MEMORY)) {
       g_propagate_error (error, g_steal_pointer (&shortage));
@@ -142,7 +147,8 @@ ConvolveProgram *
 cuda_program_new (CudaDevice * device, ConvolvePlan * plan, GError ** error)
 {
   CudaProgram *program = g_new0 (CudaProgram, 1);
-  gboolean ok;
+  g_autoptr (GError) fault = NULL;
+  gboolean ok, again = FALSE;
 
   program->parent.device = &device->parent;
   program->parent.plan = convolve_plan_ref (plan);
@@ -152,13 +158,35 @@ cuda_program_new (CudaDevice * device, ConvolvePlan * plan, GError ** error)
   {
     g_auto (CudaScope) scope = { 0 };
 
-    ok = cuda_scope_enter (&scope, device->context, error)
-        && program_init (program, error);
+    ok = cuda_scope_enter (&scope, device->context, &fault)
+        && program_init (program, &fault);
+    if (!ok && g_error_matches (fault, CONVOLVE_ERROR,
+            CONVOLVE_ERROR_NO_MEMORY))
+      again = cuda_slots_drop (device);
   }
+  program->complete = ok;
   if (ok)
     return &program->parent;
   cuda_program_free (program);
+  if (again)
+    return cuda_program_new (device, plan, error);
+  g_propagate_error (error, g_steal_pointer (&fault));
   return NULL;
+}
+
+static void
+give_slot_back (CudaProgram * program, CudaSlot * slot)
+{
+  gboolean ok = TRUE;
+
+  /* Whoever did not wait for a job may have unmapped its frame. */
+  slot->out.memory = CONVOLVE_MEMORY_DEVICE;
+  if (slot->busy)
+    ok = cuda_slot_finish (program, slot, NULL);
+  if (ok && program->complete)
+    cuda_slot_return (program, slot);
+  else
+    cuda_slot_clear (slot);
 }
 
 void
@@ -168,13 +196,8 @@ cuda_program_free (CudaProgram * program)
   g_auto (CudaScope) scope = { 0 };
 
   if (cuda_scope_enter_to_free (&scope, device->context)) {
-    for (guint i = 0; i < program->n_slots; i++) {
-      /* Whoever did not wait for a job may have unmapped its frame. */
-      program->slot[i].out.memory = CONVOLVE_MEMORY_DEVICE;
-      if (program->slot[i].busy)
-        cuda_slot_finish (program, &program->slot[i], NULL);
-      cuda_slot_clear (&program->slot[i]);
-    }
+    for (guint i = 0; i < program->n_slots; i++)
+      give_slot_back (program, &program->slot[i]);
     if (program->weights != 0)
       CU_CALL (cuMemFree, program->weights);
     if (program->scratch != 0)

@@ -85,16 +85,24 @@ typedef struct {
   const ConvolveRect *cuts;     /* NULL, or what each pass sees as its picture; rows above are of that then */
 } CudaBand;
 
+/* Of the bands of a frame. */
 typedef struct {
+  CUevent uploaded[CUDA_MAX_BANDS];
+  CUevent kernel_begin[CUDA_MAX_BANDS], kernel_end[CUDA_MAX_BANDS];
+  CUevent download_begin[CUDA_MAX_BANDS], download_end[CUDA_MAX_BANDS];
+} CudaEvents;
+
+typedef struct {
+  guint n_made;                 /* events of each kind ... */
+  gsize bytes;                  /* ... and bytes of each piece of memory: those of a frame */
   gboolean busy;
   guint64 job;
   CUdeviceptr in_planes, out_planes;    /* 0 until a frame of the host comes */
   guint8 *in_staging, *out_staging;     /* page-locked; NULL until a frame of ordinary memory comes */
   CUevent begin, done;
-  CUevent uploaded[CUDA_MAX_BANDS];
-  CUevent kernel_begin[CUDA_MAX_BANDS], kernel_end[CUDA_MAX_BANDS];
-  CUevent download_begin[CUDA_MAX_BANDS], download_end[CUDA_MAX_BANDS];
+  CudaEvents events[2];         /* without times, and without those that only times need; with times */
   /* Of the job: */
+  gboolean timed;               /* which events */
   guint n_bands, n_kernels;
   gboolean uploads, downloads;
   gint64 begin_us;              /* g_get_monotonic_time () when its work was enqueued */
@@ -111,6 +119,7 @@ typedef struct {
 
 typedef struct {
   ConvolveProgram parent;
+  gboolean complete;            /* made without a fault */
   guint n_groups;
   CudaGroup *group;
   guint n_staged;
@@ -127,6 +136,8 @@ typedef struct {
   CudaBand band[CUDA_MAX_BANDS];
   CudaBand whole;               /* the frame as one band */
   guint n_slots, next_slot;
+  guint n_frames;               /* begun */
+  gint64 upload_ns, kernel_ns, download_ns;     /* of the last frame whose times were taken */
   CudaSlot slot[CUDA_MAX_JOBS];
   CudaPace pace, copy_pace[CUDA_COPY_OUT_BATCHES];      /* of whole jobs, and of parts that are copied out */
   GHashTable *failed;           /* job -> GError of jobs that failed before anybody waited for them */
@@ -212,11 +223,11 @@ gboolean cuda_regions_ensure (CudaProgram * program, GError ** error);
 gboolean cuda_regions_run (CudaProgram * program, const ConvolveRegions * regions, const CudaFrame * in,
     const CudaFrame * out, GError ** error);
 
-/* banded.c: passes that half floats can carry, and launches of the routes BANDED, PLAIN and DIRECT */
+/* banded.c: passes that half floats can carry, and launches of the routes BANDED, PLAIN, WEIGHTED and DIRECT */
 gboolean cuda_banded_takes (const CudaDevice * device, const ConvolvePass * pass);
 gboolean cuda_banded_is_plain (const ConvolvePass * pass);
 /* What the kernels find of a term (NULL: a copy's) in memory. */
-void cuda_banded_append_term (GArray * weights, const ConvolveTerm * term, gboolean separable, gboolean words);
+void cuda_banded_append_term (GArray * weights, const ConvolveTerm * term, const CudaVariant * variant);
 /* Chooses the stages of shared memory; FALSE if the device has too little. */
 gboolean cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
 guint cuda_banded_shared_bytes (const CudaVariant * variant, const ConvolveLaunch * launch);
@@ -235,10 +246,15 @@ void cuda_program_free (CudaProgram * program);
 gchar *cuda_program_describe (CudaProgram * program);
 
 /* slot.c: with the context current */
+/* A spare one of the device's, or a new one. */
 gboolean cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error);
 gboolean cuda_slot_ensure (CudaProgram * program, CudaSlot * slot, ConvolveMemory in, ConvolveMemory out,
     GError ** error);
 void cuda_slot_clear (CudaSlot * slot);
+/* Clears it, or keeps it for a program to come. */
+void cuda_slot_return (CudaProgram * program, CudaSlot * slot);
+/* Frees what is kept; FALSE if there was nothing. */
+gboolean cuda_slots_drop (CudaDevice * device);
 
 /* history.c */
 ConvolveHistory *cuda_history_new (CudaDevice * device, const GstVideoInfo * info, GError ** error);

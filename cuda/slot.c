@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What one frame in flight owns: memory and events. Memory comes when the
- * first frame shows that it is needed, and stays. */
+ * first frame shows that it is needed, and stays. Making it takes longer than
+ * many a frame, so a device keeps some of what a program leaves: the next one,
+ * with other values for frames of the same size, begins with that. */
 #include "config.h"
 
 #include "program.h"
+
+#define MAX_SPARES 2
 
 static gboolean
 create_events (CUevent * events, guint n, guint flags, GError ** error)
@@ -14,18 +18,50 @@ create_events (CUevent * events, guint n, guint flags, GError ** error)
   return TRUE;
 }
 
+static gboolean
+create_band_events (CudaEvents * events, guint n, gboolean timed,
+    GError ** error)
+{
+  guint flags = timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
+
+  return create_events (events->uploaded, n, flags, error)
+      && create_events (events->kernel_end, n, flags, error)
+      && create_events (events->download_end, n, flags, error)
+      && (!timed || (create_events (events->kernel_begin, n, flags, error)
+          && create_events (events->download_begin, n, flags, error)));
+}
+
+static gboolean
+take_spare (CudaProgram * program, CudaSlot * slot)
+{
+  GPtrArray *spares = cuda_program_device (program)->spares;
+
+  for (guint i = 0; i < spares->len; i++) {
+    CudaSlot *spare = g_ptr_array_index (spares, i);
+
+    if (spare->n_made < program->n_bands
+        || spare->bytes != program->frame_bytes)
+      continue;
+    *slot = *spare;
+    g_free (g_ptr_array_steal_index_fast (spares, i));
+    return TRUE;
+  }
+  return FALSE;
+}
+
 gboolean
 cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error)
 {
   guint n = program->n_bands;
 
+  if (take_spare (program, slot))
+    return TRUE;
+  slot->n_made = n;
+  slot->bytes = program->frame_bytes;
   return create_events (&slot->begin, 1, CU_EVENT_DEFAULT, error)
       && create_events (&slot->done, 1, CU_EVENT_DEFAULT, error)
-      && create_events (slot->uploaded, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->kernel_begin, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->kernel_end, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->download_begin, n, CU_EVENT_DEFAULT, error)
-      && create_events (slot->download_end, n, CU_EVENT_DEFAULT, error);
+      && create_band_events (&slot->events[0], n, FALSE, error)
+      && create_band_events (&slot->events[1], n, TRUE, error);
 }
 
 static gboolean
@@ -71,11 +107,13 @@ cuda_slot_clear (CudaSlot * slot)
 {
   destroy_events (&slot->begin, 1);
   destroy_events (&slot->done, 1);
-  destroy_events (slot->uploaded, CUDA_MAX_BANDS);
-  destroy_events (slot->kernel_begin, CUDA_MAX_BANDS);
-  destroy_events (slot->kernel_end, CUDA_MAX_BANDS);
-  destroy_events (slot->download_begin, CUDA_MAX_BANDS);
-  destroy_events (slot->download_end, CUDA_MAX_BANDS);
+  for (guint i = 0; i < G_N_ELEMENTS (slot->events); i++) {
+    destroy_events (slot->events[i].uploaded, CUDA_MAX_BANDS);
+    destroy_events (slot->events[i].kernel_begin, CUDA_MAX_BANDS);
+    destroy_events (slot->events[i].kernel_end, CUDA_MAX_BANDS);
+    destroy_events (slot->events[i].download_begin, CUDA_MAX_BANDS);
+    destroy_events (slot->events[i].download_end, CUDA_MAX_BANDS);
+  }
   if (slot->in_planes != 0)
     CU_CALL (cuMemFree, slot->in_planes);
   if (slot->out_planes != 0)
@@ -84,4 +122,32 @@ cuda_slot_clear (CudaSlot * slot)
     CU_CALL (cuMemFreeHost, slot->in_staging);
   if (slot->out_staging != NULL)
     CU_CALL (cuMemFreeHost, slot->out_staging);
+  *slot = (CudaSlot) {
+  0};
+}
+
+void
+cuda_slot_return (CudaProgram * program, CudaSlot * slot)
+{
+  GPtrArray *spares = cuda_program_device (program)->spares;
+
+  /* Frames of another size are over then. */
+  if (spares->len > 0
+      && ((CudaSlot *) g_ptr_array_index (spares, 0))->bytes != slot->bytes)
+    cuda_slots_drop (cuda_program_device (program));
+  if (spares->len < MAX_SPARES)
+    g_ptr_array_add (spares, g_memdup2 (slot, sizeof (*slot)));
+  else
+    cuda_slot_clear (slot);
+}
+
+gboolean
+cuda_slots_drop (CudaDevice * device)
+{
+  gboolean any = device->spares->len > 0;
+
+  for (guint i = 0; i < device->spares->len; i++)
+    cuda_slot_clear (g_ptr_array_index (device->spares, i));
+  g_ptr_array_set_size (device->spares, 0);
+  return any;
 }

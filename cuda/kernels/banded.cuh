@@ -20,12 +20,12 @@
 
 #if CONVOLVE_HAS_TENSOR
 
-/* Tx and Ty, and what their products start from, as fragments: Tx has depth of them, then Ty, then come the two
- * starts. They lie in shared memory; the smaller ones are kept in registers. (Made there at once, the compiler would
- * see that words of them are equal, keep one, and copy it before every product.) */
-template <int N, int R> struct Weights {
+/* Tx and Ty, and what their products start from, as fragments: Tx has depth of them, then Ty, then come the STARTS
+ * (two, or none where sums start from 0). They lie in shared memory; the smaller ones are kept in registers. (Made
+ * there at once, the compiler would see that words of them are equal, keep one, and copy it before every product.) */
+template <int N, int R, int STARTS = 2> struct Weights {
   static constexpr int depth = Tile<N, R>::depth;
-  static constexpr int count = 2 * depth + 2;
+  static constexpr int count = 2 * depth + STARTS;
   static constexpr bool keep = R < 8;
   uint32_t kept[keep ? count : 1][4];
   uint32_t at; /* of the lane's words of fragment 0 */
@@ -63,14 +63,13 @@ template <int N, int R> struct Weights {
   }
 };
 
-/* By all working warps. table: where the fragments are to lie. */
-template <int N, int R, int WARPS>
+/* By all working warps. w: the term's weights; behind them lie their sums. table: where the fragments are to lie. */
+template <int N, int R, int WARPS, int STARTS>
 __device__ __forceinline__ void
-load_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane, int warp, uint32_t table,
-              Weights<N, R> &to)
+load_weights (const float *w, const ConvolveLaunchTerm &term, int lane, int warp, uint32_t table,
+              Weights<N, R, STARTS> &to)
 {
   constexpr int depth = Tile<N, R>::depth;
-  const float *w = reinterpret_cast<const float *> (l.weights) + term.first;
   const float *sums = w + term.nx + term.ny;
 
   to.at = table + 16 * lane;
@@ -432,7 +431,11 @@ filter_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_
 
   if (block - p.first_block >= tasks)
     return;
-  load_weights<N, R, WARPS> (l, l.set[p.weights].term[0], lane, warp, stages.end (), walk.w);
+
+  const ConvolveLaunchTerm &term = l.set[p.weights].term[0];
+
+  load_weights<N, R, WARPS> (reinterpret_cast<const float *> (l.weights) + term.first, term, lane, warp,
+                             stages.end (), walk.w);
   walk.input = !PLAIN && needs_input (l, p);
 #pragma unroll
   for (int i = 0; i < Tile<N, R>::blocks; i++)

@@ -10,6 +10,7 @@
  *            MATRIX     a whole matrix from a shared-memory tile
  *            BANDED     rows and columns in one pass as products of matrices (compute capability 8.0 or more)
  *            PLAIN      the same where nothing but rounding comes after the sums; U16: gain, offset and limits too
+ *            WEIGHTED   PLAIN for four components of which one is alpha, and colours count as much as they are opaque
  *            DIRECT     a whole matrix as products of matrices (8.0 or more)
  *            SUMS...    boxes by running sums, in three launches (../sums.h)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot; STAGE_STEPS and
@@ -18,7 +19,7 @@
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
  *   terms    terms that it sums or combines; SUMS: components of a pixel
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
- *            the host); 0: any, told by the launch (weights in device memory); BANDED, PLAIN, DIRECT: the most
+ *            the host); 0: any, told by the launch (weights in device memory); BANDED to DIRECT: the most
  *            of a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
  *            middle; SUMS: 1 where the mean is all that is asked for */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
@@ -78,6 +79,12 @@
   X (plain_u16_n17, words, PLAIN, U16, 1, 17) \
   X (plain_u16_n33, words, PLAIN, U16, 1, 33) \
   X (plain_u16_n49, words, PLAIN, U16, 1, 49)
+
+#define CONVOLVE_VARIANTS_WEIGHTED(X) \
+  X (weighted_u8_n9, weighted, WEIGHTED, U8, 1, 9) \
+  X (weighted_u8_n17, weighted, WEIGHTED, U8, 1, 17) \
+  X (weighted_u8_n33, weighted, WEIGHTED, U8, 1, 33) \
+  X (weighted_u8_n65, weighted, WEIGHTED, U8, 1, 65)
 
 #define CONVOLVE_VARIANTS_DIRECT(X) \
   X (direct_u8_n9, direct, DIRECT, U8, 1, 9) \
@@ -140,6 +147,7 @@
   CONVOLVE_VARIANTS_BANDED (X) \
   CONVOLVE_VARIANTS_PLAIN (X) \
   CONVOLVE_VARIANTS_WORDS (X) \
+  CONVOLVE_VARIANTS_WEIGHTED (X) \
   CONVOLVE_VARIANTS_DIRECT (X) \
   CONVOLVE_VARIANTS_SUMS (X) \
   CONVOLVE_VARIANTS_STAGE (X) \
@@ -148,8 +156,8 @@
 
 /* The sources, each a fatbin of its own. */
 #define CONVOLVE_SOURCES(X) \
-  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (direct) X (sums) X (stage) X (steps) \
-  X (lines)
+  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (weighted) X (direct) X (sums) X (stage) \
+  X (steps) X (lines)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -157,6 +165,7 @@ enum {
   CONVOLVE_ROUTE_MATRIX,
   CONVOLVE_ROUTE_BANDED,
   CONVOLVE_ROUTE_PLAIN,
+  CONVOLVE_ROUTE_WEIGHTED,
   CONVOLVE_ROUTE_DIRECT,
   CONVOLVE_ROUTE_SUMS_PARTS,
   CONVOLVE_ROUTE_SUMS_STARTS,

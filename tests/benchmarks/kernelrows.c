@@ -31,6 +31,13 @@ fill_direct (ConvolveSettings * settings, gint radius)
 }
 
 static void
+fill_weighted (ConvolveSettings * settings, gint radius)
+{
+  fill_separable (settings, radius);
+  settings->alpha_mode = CONVOLVE_ALPHA_WEIGHTED;
+}
+
+static void
 fill_box (ConvolveSettings * settings, gint radius)
 {
   settings->filter = CONVOLVE_FILTER_BOX;
@@ -83,6 +90,8 @@ static const RowKind kinds[] = {
       TRUE, TRUE, fill_separable},
   {"direct", "1,2,4,8,16", "Radii of Gaussians as whole matrices", TRUE,
       TRUE, fill_direct},
+  {"weighted", "1,2,4,8,16,32", "Radii of Gaussians that weigh colors by "
+        "alpha, where there is one", FALSE, FALSE, fill_weighted},
   {"box", "8,64,128,512", "Radii of boxes", FALSE, FALSE, fill_box},
   {"gaussian", "150", "Radii of large Gaussians (sigma is a third), in the "
         "form that the plan chooses", FALSE, TRUE, fill_gaussian},

@@ -403,6 +403,43 @@ test_two_programs (void)
   convolve_device_close (device);
 }
 
+/* ---- other values for the same frames ---- */
+
+/* Calls of the driver that making the program and its first frame takes. */
+static guint
+count_calls (ConvolveDevice * device, gint width, gdouble sigma)
+{
+  ConvolveSettings settings;
+  g_autoptr (ConvolvePlan) plan = NULL;
+  guint calls = cudatest_sim ()->calls ();
+
+  convolve_settings_init (&settings);
+  settings.sigma = sigma;
+  plan = cudatest_plan ("GRAY8", width, 40, &settings);
+  check_plan_on (device, plan, 0);
+  return cudatest_sim ()->calls () - calls;
+}
+
+/* What the program before left is used again, and is no obstacle where memory
+ * is short. */
+static void
+test_spares (void)
+{
+  ConvolveDevice *device = open_device (2, 8, NULL);
+  const gsize frame = 512 * 40;
+  guint first = count_calls (device, 512, 1);
+
+  for (guint i = 2; i < 4; i++)
+    g_assert_cmpuint (3 * count_calls (device, 512, i), <, 2 * first);
+  /* Two frames of four times the size, up and down, and some weights. */
+  cudatest_sim ()->limit (2 * 2 * 4 * frame + 8192, G_MAXSIZE);
+  count_calls (device, 4 * 512, 1);
+  count_calls (device, 512, 1);
+  cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
+  convolve_device_close (device);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
 /* ---- a neighbour's context ---- */
 
 static CUcontext
@@ -536,6 +573,7 @@ main (int argc, char **argv)
     g_test_add_data_func (path, &flights[i], test_flight);
   }
   g_test_add_func ("/cuda/two-programs", test_two_programs);
+  g_test_add_func ("/cuda/spares", test_spares);
   g_test_add_func ("/cuda/neighbour", test_neighbour);
   return g_test_run ();
 }

@@ -61,7 +61,14 @@ sim_kernel_is_banded (const SimKernel * kernel)
 {
   return kernel->route == CONVOLVE_ROUTE_BANDED
       || kernel->route == CONVOLVE_ROUTE_PLAIN
+      || kernel->route == CONVOLVE_ROUTE_WEIGHTED
       || kernel->route == CONVOLVE_ROUTE_DIRECT;
+}
+
+gboolean
+sim_kernel_is_weighted (const SimKernel * kernel)
+{
+  return kernel->route == CONVOLVE_ROUTE_WEIGHTED;
 }
 
 gboolean
@@ -82,6 +89,7 @@ static guint
 banded_warps (const SimKernel * kernel)
 {
   return sim_kernel_has_words (kernel) ? CONVOLVE_WORDS_WARPS (kernel->taps) :
+      sim_kernel_is_weighted (kernel) ? CONVOLVE_WEIGHTED_WARPS (kernel->taps) :
       CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
       kernel->taps);
 }
@@ -268,7 +276,8 @@ static void
 check_plain (const SimKernel * kernel, const ConvolveLaunch * launch,
     const ConvolveLaunchPicture * p)
 {
-  gboolean plain = launch->combine == CONVOLVE_DO_SUM && !p->weighted;
+  gboolean plain = launch->combine == CONVOLVE_DO_SUM
+      && (!p->weighted || sim_kernel_is_weighted (kernel));
   guint filtered = 0;
 
   if (sim_kernel_has_words (kernel)) {
@@ -284,6 +293,12 @@ check_plain (const SimKernel * kernel, const ConvolveLaunch * launch,
 
     plain &= k->action == CONVOLVE_DO_FILTER && k->gain == 1 && k->offset == 0
         && k->lo <= 0 && k->hi >= 255;
+  }
+  if (sim_kernel_is_weighted (kernel)) {
+    if (!plain || p->plain || !p->weighted || p->n_components != 4
+        || (p->alpha != 0 && p->alpha != 3))
+      sim_misuse ("%s got more to do than to weigh and round", kernel->name);
+    return;
   }
   if (plain ? !p->plain : p->plain || kernel->route == CONVOLVE_ROUTE_PLAIN)
     sim_misuse ("%s got more to do than to round", kernel->name);
@@ -321,14 +336,14 @@ term_weights (const SimKernel * kernel, const ConvolveLaunch * launch,
 
     if (sim_kernel_is_banded (kernel))
       held += sim_kernel_is_direct (kernel) ? 1 : 2;
-    if (sim_kernel_has_words (kernel))
+    if (sim_kernel_has_words (kernel) || sim_kernel_is_weighted (kernel))
       held += n;
     if (!sim_check_rows ("a kernel's weights",
             launch->weights + term->first * (guint64) 4, 0, 1, held * 4))
       return NULL;
     if (sim_kernel_is_banded (kernel))
       check_banded_term (kernel, term, weights, n);
-    if (sim_kernel_has_words (kernel))
+    if (sim_kernel_has_words (kernel) || sim_kernel_is_weighted (kernel))
       check_banded_term (kernel, term, weights + n + 2, n);
     return weights;
   }
@@ -360,6 +375,9 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
           launch->stage_bytes);
     return launch->stages * (launch->stage_bytes +
         CONVOLVE_BANDED_BARRIER_BYTES)
+        + (sim_kernel_is_weighted (kernel) ?
+        2 * CONVOLVE_BANDED_FRAGMENT_BYTES
+        * CONVOLVE_BANDED_DEPTH (kernel->taps) : 0)
         + convolve_banded_table_bytes (sim_kernel_is_direct (kernel),
         sim_kernel_has_words (kernel) ? 2 : 1, kernel->taps, ny);
   }
@@ -439,8 +457,8 @@ filter_sample (const SimKernel * kernel, const ConvolveLaunch * launch,
   for (guint i = 0; i < set->n_terms; i++)
     t[i] = sim_sum (kernel, launch, p, &set->term[i], weights[i], x, y, c);
   if (p->weighted && c != p->alpha) {
-    double divisor =
-        sim_term_sum (launch, p, &set->term[0], weights[0], x, y, p->alpha);
+    double divisor = sim_divisor (kernel, launch, p, &set->term[0], weights[0],
+        x, y);
 
     if (!(divisor > 0))
       return CLAMP (v, k->lo, k->hi);

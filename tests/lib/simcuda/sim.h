@@ -156,6 +156,7 @@ void sim_kernel_run (const SimKernel * kernel, const void *parameters, guint gri
 guint sim_kernel_runs (const gchar * name);
 /* On the tensor cores; a whole matrix there; samples of 16 bits there. */
 gboolean sim_kernel_is_banded (const SimKernel * kernel);
+gboolean sim_kernel_is_weighted (const SimKernel * kernel);
 gboolean sim_kernel_is_direct (const SimKernel * kernel);
 gboolean sim_kernel_has_words (const SimKernel * kernel);
 
@@ -168,6 +169,8 @@ double sim_to_half (double value);
 double sim_term_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p, const ConvolveLaunchTerm * term,
     const float *w, gint x, gint y, guint c);
 /* The same as the kernel computes it. */
+double sim_divisor (const SimKernel * kernel, const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const ConvolveLaunchTerm * term, const float *w, gint x, gint y);
 double sim_sum (const SimKernel * kernel, const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
     const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c);
 

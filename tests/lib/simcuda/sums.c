@@ -104,11 +104,50 @@ words_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   return ldexp (sum + centre * sx * sy, -(gint) k->shift);
 }
 
+/* The same of colours times alpha: the quotient's numerator, and of alpha for
+ * them: its divisor. Weights of their own lie behind those of alpha. Colours
+ * are less 128, which the quotient gets back from the divisor. */
+static double
+share_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
+{
+  const float *k = w + term->nx + term->ny + 2;
+  double sum = 0;
+
+  for (guint j = 0; j < term->ny; j++) {
+    double row = 0;
+
+    for (guint i = 0; i < term->nx; i++) {
+      gint64 column = (gint64) x + i - term->ax, line = (gint64) y + j
+          - term->ay;
+      double a = tap (launch, p, column, line, p->alpha);
+
+      row += k[i] * (c == p->alpha ? a : sim_to_half ((tap (launch, p, column,
+                      line, c) - 128) * a / 16));
+    }
+    sum += k[term->nx + j] * sim_to_half (row);
+  }
+  return sum;
+}
+
+/* Of a colour's quotient. */
+double
+sim_divisor (const SimKernel * kernel, const ConvolveLaunch * launch,
+    const ConvolveLaunchPicture * p, const ConvolveLaunchTerm * term,
+    const float *w, gint x, gint y)
+{
+  return (sim_kernel_is_weighted (kernel) ? share_sum : sim_term_sum)
+      (launch, p, term, w, x, y, p->alpha);
+}
+
 double
 sim_sum (const SimKernel * kernel, const ConvolveLaunch * launch,
     const ConvolveLaunchPicture * p, const ConvolveLaunchTerm * term,
     const float *w, gint x, gint y, guint c)
 {
+  if (sim_kernel_is_weighted (kernel) && c != p->alpha)
+    return 16 * share_sum (launch, p, term, w, x, y, c)
+        + 128 * share_sum (launch, p, term, w, x, y, p->alpha);
   if (!sim_kernel_is_banded (kernel) || sim_kernel_is_direct (kernel))
     return sim_term_sum (launch, p, term, w, x, y, c);
   return (sim_kernel_has_words (kernel) ? words_sum : banded_sum)

@@ -174,6 +174,11 @@ def roof_row(row):
     return int(row["multiply_adds"]) / int(row["moved"]), float(row["gmads"])
 
 
+def multiplies(row):
+    """Running sums add: the multiply-adds that a box stands for are not done."""
+    return "running sums" not in row["plan"]
+
+
 def plot_roofline(rows, path, label):
     """Both ceilings, the slope of the copy, and a mark for each row."""
     if not rows:
@@ -217,10 +222,11 @@ def roofline_table(rows):
     lines = ["| row | moved, MB | 10^6 multiply-adds | us | GB/s | of the copy's | 10^9 multiply-adds a second | of the ceiling's |",
              "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for row in rows:
+        arithmetic = (f"| {float(row['gmads']):.0f} | {100 * float(row['ceiling_share']):.1f} % {row['ceiling']} |"
+                      if multiplies(row) else "| running sums | |")
         lines.append(f"| {row['size']} {row['format']} {row['method']} {row['radius']} | {int(row['moved']) / 1e6:.1f} "
                      f"| {int(row['multiply_adds']) / 1e6:.0f} | {float(row['cold_us']):.1f} | {float(row['gbs']):.0f} "
-                     f"| {100 * float(row['copy_share']):.0f} % | {float(row['gmads']):.0f} "
-                     f"| {100 * float(row['ceiling_share']):.1f} % {row['ceiling']} |")
+                     f"| {100 * float(row['copy_share']):.0f} % " + arithmetic)
     return "\n".join(lines) + "\n"
 
 
@@ -242,7 +248,7 @@ def plot_gpu(rows, folder, table_file, page):
         panels(os.path.join(folder, f"gpu-{method}.svg"), gpu_charts(rows, method), "radius", "us a frame")
     roof = [row for row in rows if row.get("moved") and int(row["multiply_adds"]) > 0 and row["check"] == "right"]
     for size, form in (("4K", "RGBA"), ("4K", "P010_10LE"), ("4K", "RGBA64_LE")):
-        plot_roofline([row for row in roof if (row["size"], row["format"]) == (size, form)],
+        plot_roofline([row for row in roof if (row["size"], row["format"]) == (size, form) and multiplies(row)],
                       os.path.join(folder, f"gpu-roofline-{form.split('_')[0].lower()}.svg"), f"{size} {form}")
     table = roofline_table([row for row in roof if row["size"] == "4K"])
     if table_file:

@@ -298,10 +298,16 @@ run (const ConvolveStage &s)
   }
 }
 
-#define KERNEL(name, source, route, samples, terms, taps)               \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BLOCK_THREADS) \
-      name (const __grid_constant__ ConvolveStage stage)                \
-  {                                                                     \
-    run<Step<CONVOLVE_ROUTE_##route, taps>::type> (stage);              \
+/* Left to itself the compiler spills registers from 10.0 on, for more blocks than shared memory has room for. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+#define BOUNDS __launch_bounds__ (CONVOLVE_BLOCK_THREADS, 2)
+#else
+#define BOUNDS __launch_bounds__ (CONVOLVE_BLOCK_THREADS)
+#endif
+
+#define KERNEL(name, source, route, samples, terms, taps)                              \
+  extern "C" __global__ void BOUNDS name (const __grid_constant__ ConvolveStage stage) \
+  {                                                                                    \
+    run<Step<CONVOLVE_ROUTE_##route, taps>::type> (stage);                             \
   }
 CONVOLVE_VARIANTS_STEPS (KERNEL)

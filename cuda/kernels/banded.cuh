@@ -469,16 +469,7 @@ filter_all (const ConvolveLaunch &l)
 
 #endif
 
-/* Older GPUs take other routes: for them there is nothing inside. PLAIN: nothing but rounding comes after the sums.
- */
-#if CONVOLVE_HAS_TENSOR
-#define CONVOLVE_BANDED_BODY(plain, taps) filter_all<taps / 2, CONVOLVE_BANDED_WARPS (plain, taps), plain> (launch)
-#else
-#define CONVOLVE_BANDED_BODY(plain, taps)
-#endif
-#define CONVOLVE_BANDED_KERNEL(name, plain, taps)                                                                 \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_BANDED_WARPS (plain, taps)), 1) \
-      name (const __grid_constant__ ConvolveLaunch launch)                                                        \
-  {                                                                                                               \
-    CONVOLVE_BANDED_BODY (plain, taps);                                                                           \
-  }
+/* plain: nothing but rounding comes after the sums. */
+#define CONVOLVE_BANDED_KERNEL(name, plain, taps)                   \
+  CONVOLVE_STRIP_KERNEL (name, CONVOLVE_BANDED_WARPS (plain, taps), \
+                         filter_all<taps / 2, CONVOLVE_BANDED_WARPS (plain, taps), plain>)

@@ -252,15 +252,9 @@ direct_all (const ConvolveLaunch &l)
       });
 }
 
-#define CONVOLVE_DIRECT_BODY(taps) direct_all<taps / 2, CONVOLVE_BANDED_WARPS (true, taps)> (launch)
-#else
-#define CONVOLVE_DIRECT_BODY(taps)
 #endif
 
-#define KERNEL(name, source, route, samples, terms, taps)                                                        \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_BANDED_WARPS (true, taps)), 1) \
-      name (const __grid_constant__ ConvolveLaunch launch)                                                       \
-  {                                                                                                              \
-    CONVOLVE_DIRECT_BODY (taps);                                                                                 \
-  }
+#define WARPS(taps) CONVOLVE_BANDED_WARPS (true, taps)
+#define KERNEL(name, source, route, samples, terms, taps) \
+  CONVOLVE_STRIP_KERNEL (name, WARPS (taps), direct_all<taps / 2, WARPS (taps)>)
 CONVOLVE_VARIANTS_DIRECT (KERNEL)

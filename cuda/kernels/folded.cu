@@ -290,15 +290,8 @@ fold_all (const ConvolveLaunch &l)
       });
 }
 
-#define CONVOLVE_FOLDED_BODY(taps) fold_all<taps / 2, CONVOLVE_FOLDED_WARPS (taps)> (launch)
-#else
-#define CONVOLVE_FOLDED_BODY(taps)
 #endif
 
-#define KERNEL(name, source, route, samples, terms, taps)                                                  \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_FOLDED_WARPS (taps)), 1) \
-      name (const __grid_constant__ ConvolveLaunch launch)                                                 \
-  {                                                                                                        \
-    CONVOLVE_FOLDED_BODY (taps);                                                                           \
-  }
+#define KERNEL(name, source, route, samples, terms, taps) \
+  CONVOLVE_STRIP_KERNEL (name, CONVOLVE_FOLDED_WARPS (taps), fold_all<taps / 2, CONVOLVE_FOLDED_WARPS (taps)>)
 CONVOLVE_VARIANTS_FOLDED (KERNEL)

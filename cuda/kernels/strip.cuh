@@ -182,3 +182,17 @@ part_work (const ConvolveLaunch &l, Feed feed, Filter filter)
 }
 
 #endif
+
+/* A kernel of so many working warps, and one that loads, which calls the function that is named last. Older GPUs take
+ * other routes: for them there is nothing inside. */
+#if CONVOLVE_HAS_TENSOR
+#define CONVOLVE_STRIP_CALL(...) __VA_ARGS__ (launch)
+#else
+#define CONVOLVE_STRIP_CALL(...)
+#endif
+#define CONVOLVE_STRIP_KERNEL(name, warps, ...)                                     \
+  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (warps), 1) \
+      name (const __grid_constant__ ConvolveLaunch launch)                          \
+  {                                                                                 \
+    CONVOLVE_STRIP_CALL (__VA_ARGS__);                                              \
+  }

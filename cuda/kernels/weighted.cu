@@ -303,16 +303,8 @@ share_all (const ConvolveLaunch &l)
       });
 }
 
-#define BODY(taps) share_all<taps / 2, CONVOLVE_WEIGHTED_WARPS (taps)> (launch)
-#else
-#define BODY(taps)
 #endif
 
-#define KERNEL(name, source, route, samples, terms, taps)                                                    \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_WEIGHTED_WARPS (taps)), 1) \
-      name (const __grid_constant__ ConvolveLaunch launch)                                                   \
-  {                                                                                                          \
-    BODY (taps);                                                                                             \
-  }
-
+#define KERNEL(name, source, route, samples, terms, taps) \
+  CONVOLVE_STRIP_KERNEL (name, CONVOLVE_WEIGHTED_WARPS (taps), share_all<taps / 2, CONVOLVE_WEIGHTED_WARPS (taps)>)
 CONVOLVE_VARIANTS_WEIGHTED (KERNEL)

@@ -421,15 +421,8 @@ filter_all (const ConvolveLaunch &l)
       });
 }
 
-#define CONVOLVE_WORDS_BODY(taps) filter_all<taps / 2, CONVOLVE_WORDS_WARPS (taps)> (launch)
-#else
-#define CONVOLVE_WORDS_BODY(taps)
 #endif
 
-#define KERNEL(name, source, route, samples, terms, taps)                                                 \
-  extern "C" __global__ void __launch_bounds__ (CONVOLVE_BANDED_THREADS (CONVOLVE_WORDS_WARPS (taps)), 1) \
-      name (const __grid_constant__ ConvolveLaunch launch)                                                \
-  {                                                                                                       \
-    CONVOLVE_WORDS_BODY (taps);                                                                           \
-  }
+#define KERNEL(name, source, route, samples, terms, taps) \
+  CONVOLVE_STRIP_KERNEL (name, CONVOLVE_WORDS_WARPS (taps), filter_all<taps / 2, CONVOLVE_WORDS_WARPS (taps)>)
 CONVOLVE_VARIANTS_WORDS (KERNEL)

@@ -7,7 +7,6 @@
 
 #define LINE 64                 /* bytes of a cache line */
 #define MIN_ROWS 4              /* of the grid, or of the picture */
-#define PIECES_A_THREAD 3
 /* Samples of a strip: a row and its three sums stay in the first level
  * cache. */
 #define STRIP_SAMPLES 2048
@@ -147,28 +146,6 @@ convolve_cpu_coarse_free (CpuCoarse * coarse)
 
 /* ---- phases ---- */
 
-static void
-append_pieces (CpuParts * parts, const CpuStep * step,
-    const ConvolveRect * rect, gint strip)
-{
-  gint rows = rect->y1 - rect->y0;
-  gint wanted = parts->n_threads > 1 ? parts->n_threads * PIECES_A_THREAD : 1;
-  gint band = MAX ((rows + wanted - 1) / wanted, MIN_ROWS);
-  CpuPart part = { step, *rect };
-
-  if (convolve_rect_is_empty (rect))
-    return;
-  for (gint y = rect->y0; y < rect->y1; y += band) {
-    part.rect.y0 = y;
-    part.rect.y1 = MIN (y + band, rect->y1);
-    for (gint x = rect->x0; x < rect->x1; x += strip) {
-      part.rect.x0 = x;
-      part.rect.x1 = MIN (x + strip, rect->x1);
-      g_array_append_val (parts->part, part);
-    }
-  }
-}
-
 /* Of rows and columns what the filter has all values for. */
 void
 convolve_cpu_coarse_list (CpuParts * parts, const CpuStep * step,
@@ -184,10 +161,10 @@ convolve_cpu_coarse_list (CpuParts * parts, const CpuStep * step,
     const ConvolveRect whole = { 0, 0, step->pass->width, step->pass->height };
 
     if (regions == NULL)
-      append_pieces (parts, step, &whole, strip);
+      convolve_cpu_parts_append (parts, step, &whole, strip, MIN_ROWS);
     for (guint i = 0; regions != NULL && i < regions->n; i++) {
       rect = convolve_pass_rect (step->pass, &regions->rect[i]);
-      append_pieces (parts, step, &rect, strip);
+      convolve_cpu_parts_append (parts, step, &rect, strip, MIN_ROWS);
     }
     return;
   }
@@ -199,7 +176,7 @@ convolve_cpu_coarse_list (CpuParts * parts, const CpuStep * step,
     rect.y0 = coarse->margin_y - 1;
     rect.y1 -= coarse->margin_y - 1;
   }
-  append_pieces (parts, step, &rect, strip);
+  convolve_cpu_parts_append (parts, step, &rect, strip, MIN_ROWS);
 }
 
 static guint8 *

@@ -6,6 +6,8 @@
 #include "coarse.h"
 #include "pyramid.h"
 
+#define PIECES_A_THREAD 3       /* to even out a busy core */
+
 void
 convolve_cpu_parts_init (CpuParts * parts)
 {
@@ -20,6 +22,27 @@ convolve_cpu_parts_clear (CpuParts * parts)
   g_clear_pointer (&parts->part, g_array_unref);
   g_clear_pointer (&parts->rest, g_array_unref);
   g_clear_pointer (&parts->level, g_array_unref);
+}
+
+void
+convolve_cpu_parts_append (CpuParts * parts, const CpuStep * step,
+    const ConvolveRect * rect, gint strip, gint rows)
+{
+  gint wanted = parts->n_threads > 1 ? parts->n_threads * PIECES_A_THREAD : 1;
+  gint band = MAX ((rect->y1 - rect->y0 + wanted - 1) / wanted, rows);
+  CpuPart part = { step, *rect };
+
+  if (convolve_rect_is_empty (rect))
+    return;
+  for (gint y = rect->y0; y < rect->y1; y += band) {
+    part.rect.y0 = y;
+    part.rect.y1 = MIN (y + band, rect->y1);
+    for (gint x = rect->x0; x < rect->x1; x += strip) {
+      part.rect.x0 = x;
+      part.rect.x1 = MIN (x + strip, rect->x1);
+      g_array_append_val (parts->part, part);
+    }
+  }
 }
 
 /* The pieces of a part of the step's picture. */

@@ -30,6 +30,10 @@ typedef struct {
 /* The lists alone. */
 void convolve_cpu_parts_init (CpuParts * parts);
 void convolve_cpu_parts_clear (CpuParts * parts);
+/* For phases that cut their pictures themselves: pieces of rect to parts->part, a few a thread, at most strip wide and,
+ * but for the last, at least rows high. */
+void convolve_cpu_parts_append (CpuParts * parts, const CpuStep * step, const ConvolveRect * rect, gint strip,
+    gint rows);
 /* Fills parts->part for a level; regions: NULL is the whole frame. Levels go up from 0. */
 void convolve_cpu_parts_list (CpuParts * parts, const ConvolveRegions * regions, guint level);
 

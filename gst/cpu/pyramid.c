@@ -10,7 +10,6 @@
 
 #define LINE 64                 /* bytes of a cache line */
 #define MIN_ROWS 8              /* of a piece */
-#define PIECES_A_THREAD 3
 
 static const gdouble halve_weights[] =
     { 1 / 16.0, 4 / 16.0, 6 / 16.0, 4 / 16.0, 1 / 16.0 };
@@ -145,23 +144,6 @@ find_phase (const CpuPyramid * pyramid, guint phase, guint * level)
   return PHASE_CORRECT;
 }
 
-static void
-append_bands (CpuParts * parts, const CpuStep * step, const ConvolveRect * rect)
-{
-  gint rows = rect->y1 - rect->y0;
-  gint wanted = parts->n_threads > 1 ? parts->n_threads * PIECES_A_THREAD : 1;
-  gint band = MAX ((rows + wanted - 1) / wanted, MIN_ROWS);
-  CpuPart part = { step, *rect };
-
-  if (convolve_rect_is_empty (rect))
-    return;
-  for (gint y = rect->y0; y < rect->y1; y += band) {
-    part.rect.y0 = y;
-    part.rect.y1 = MIN (y + band, rect->y1);
-    g_array_append_val (parts->part, part);
-  }
-}
-
 /* All of a picture's pixels meet in the coarse levels, so regions are of no use
  * before the last phase. */
 void
@@ -177,7 +159,7 @@ convolve_cpu_pyramid_list (CpuParts * parts, const CpuStep * step,
   if (regions != NULL && level + 1 == step->n_levels) {
     for (guint i = 0; i < regions->n; i++) {
       rect = convolve_pass_rect (step->pass, &regions->rect[i]);
-      append_bands (parts, step, &rect);
+      convolve_cpu_parts_append (parts, step, &rect, G_MAXINT / 2, MIN_ROWS);
     }
     return;
   }
@@ -185,7 +167,7 @@ convolve_cpu_pyramid_list (CpuParts * parts, const CpuStep * step,
   made = &step->pyramid->level[number];
   rect.x1 = made->width;
   rect.y1 = made->height;
-  append_bands (parts, step, &rect);
+  convolve_cpu_parts_append (parts, step, &rect, G_MAXINT / 2, MIN_ROWS);
 }
 
 /* ---- rows of a level ---- */

@@ -1,50 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The CUDA backend's host side on the simulated driver: every variant is
- * reached, in every kind of memory, with several frames and bands at a time. */
+ * reached, in every kind of memory. */
 #include <gmodule.h>
 #include <string.h>
 
 #include "cudatest.h"
 #include "cuda/kernels/variants.h"
-
-static ConvolveDevice *
-open_device (guint frames, guint bands, gpointer context)
-{
-  const ConvolveOpenOptions options = {.device_id = -1,
-    .frames_in_flight = frames,.bands = bands,.context = context
-  };
-  g_autoptr (GError) error = NULL;
-  ConvolveDevice *device = convolve_device_open (convolve_backend_cuda (),
-      &options, &error);
-
-  g_assert_no_error (error);
-  return device;
-}
-
-static void
-check_plan_on (ConvolveDevice * device, ConvolvePlan * plan, guint slack)
-{
-  g_autoptr (GError) error = NULL;
-  ConvolveProgram *program = convolve_program_new (device, plan, &error);
-  TestFrame *in = cudatest_frame_new (plan, NULL, slack, NULL);
-  TestFrame *out = cudatest_frame_new (plan, NULL, slack, NULL);
-  TestFrame *expected = cudatest_expected (plan, in);
-  g_autofree gchar *text = NULL;
-  guint64 job;
-
-  g_assert_no_error (error);
-  text = device->backend->describe (program);
-  g_test_message ("%s", text);
-  convolve_program_process (program, &in->frame, &out->frame, &job, &error);
-  g_assert_no_error (error);
-  convolve_device_wait (device, job, &error);
-  g_assert_no_error (error);
-  cudatest_compare (plan, expected, out);
-  convolve_program_free (program);
-  cudatest_frame_free (in);
-  cudatest_frame_free (out);
-  cudatest_frame_free (expected);
-}
 
 /* ---- every variant ---- */
 
@@ -160,7 +121,7 @@ check_plain_iterations (ConvolveDevice * device)
       continue;
     settings_from (&settings, &setups[i]);
     plan = cudatest_plan ("RGB", 45, 38, &settings);
-    check_plan_on (device, plan, 0);
+    cudatest_check (device, plan, 0);
   }
 }
 
@@ -181,7 +142,7 @@ check_coarse_plans (ConvolveDevice * device)
     settings.method = METHOD (PYRAMID);
     settings.costs = CONVOLVE_COSTS_CUDA;
     plan = cudatest_plan (i % 2 ? "BGRx" : "RGB", 45, 38, &settings);
-    check_plan_on (device, plan, i % 2);
+    cudatest_check (device, plan, i % 2);
   }
 }
 
@@ -198,15 +159,15 @@ check_all_plans (ConvolveDevice * device, gboolean fits_all)
       settings_from (&settings, &setups[i]);
       settings.border = i % CONVOLVE_N_BORDERS;
       plan = cudatest_plan (formats[f], 45, 38, &settings);
-      check_plan_on (device, plan, (i % 3) * 8);
+      cudatest_check (device, plan, (i % 3) * 8);
       if (fits_all && i % 4 == 0)
-        check_plan_on (device, plan, 1);        /* unaligned if device memory */
+        cudatest_check (device, plan, 1);       /* unaligned if device memory */
     }
     convolve_settings_init (&settings);
     settings.filter = CONVOLVE_FILTER_ROBERTS;
     large = cudatest_plan (formats[f], 33, 20, &settings);
     enlarge_terms (large);
-    check_plan_on (device, large, 0);
+    cudatest_check (device, large, 0);
   }
 }
 
@@ -397,7 +358,7 @@ test_variants (void)
 {
   static const gchar *const routes[] = { "stencil", "float" };
   const Sim *sim = cudatest_sim ();
-  ConvolveDevice *device = open_device (1, 0, NULL);
+  ConvolveDevice *device = cudatest_open (1, 0, NULL);
   guint missing = 0;
 
   check_all_plans (device, TRUE);
@@ -419,160 +380,6 @@ test_variants (void)
   CONVOLVE_VARIANTS (COUNT);
 #undef COUNT
   g_assert_cmpuint (missing, ==, 0);
-}
-
-/* ---- frames in flight ---- */
-
-typedef struct
-{
-  guint frames, bands;
-  gboolean pinned_in, pinned_out;
-  gboolean iterate;             /* stages */
-} Flight;
-
-/* *INDENT-OFF* */
-static const Flight flights[] = {
-  {1, 1, FALSE, FALSE, FALSE},
-  {3, 5, FALSE, FALSE, FALSE},
-  {3, 5, TRUE, TRUE, FALSE},
-  {2, 64, TRUE, FALSE, FALSE},
-  {4, 4, FALSE, TRUE, TRUE},
-  {8, 1, TRUE, TRUE, TRUE},
-};
-/* *INDENT-ON* */
-
-#define N_FRAMES 12
-
-static void
-test_flight (gconstpointer data)
-{
-  const Flight *flight = data;
-  ConvolveDevice *device = open_device (flight->frames, flight->bands, NULL);
-  TestFrame *in[N_FRAMES], *out[N_FRAMES];
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
-  g_autoptr (GError) error = NULL;
-  ConvolveProgram *program;
-  guint64 job[N_FRAMES];
-  ConvolveStats stats;
-
-  convolve_settings_init (&settings);
-  settings.filter = GAUSSIAN;
-  settings.iterations = flight->iterate ? 2 : 1;
-  plan = cudatest_plan ("I420", 66, 130, &settings);
-  program = convolve_program_new (device, plan, &error);
-  g_assert_no_error (error);
-  for (guint i = 0; i < N_FRAMES; i++) {
-    in[i] = cudatest_frame_new (plan, flight->pinned_in ? device : NULL, i,
-        NULL);
-    out[i] = cudatest_frame_new (plan, flight->pinned_out ? device : NULL,
-        2 * i, NULL);
-    convolve_program_process (program, &in[i]->frame, &out[i]->frame, &job[i],
-        &error);
-    g_assert_no_error (error);
-  }
-  /* Backwards: most jobs have ended when their slot was taken again. */
-  for (guint i = N_FRAMES; i-- > 0;) {
-    TestFrame *expected = cudatest_expected (plan, in[i]);
-
-    convolve_device_wait (device, job[i], &error);
-    g_assert_no_error (error);
-    cudatest_compare (plan, expected, out[i]);
-    cudatest_frame_free (expected);
-  }
-  convolve_device_get_stats (device, &stats);
-  g_assert_cmpuint (stats.frames, ==, N_FRAMES);
-  g_assert_cmpuint (stats.bytes_in, ==, N_FRAMES * (66 * 130 * 3 / 2));
-  g_assert_cmpuint (stats.kernel_ns, >, 0);
-  g_assert_cmpuint (stats.upload_ns, >, 0);
-  g_assert_cmpuint (stats.download_ns, >, 0);
-  g_assert_cmpuint (stats.last_ns, >, 0);
-  g_assert_false (convolve_device_wait (device, job[N_FRAMES - 1] + 1, &error));
-  convolve_program_free (program);
-  convolve_device_close (device);
-  /* Page-locked memory outlives the device. */
-  for (guint i = 0; i < N_FRAMES; i++) {
-    cudatest_frame_free (in[i]);
-    cudatest_frame_free (out[i]);
-  }
-  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
-}
-
-/* Two programs of a device, jobs of both outstanding. */
-static void
-test_two_programs (void)
-{
-  ConvolveDevice *device = open_device (2, 2, NULL);
-  ConvolveProgram *program[2];
-  ConvolvePlan *plan[2];
-  TestFrame *in[2], *out[2];
-  guint64 job[2];
-  g_autoptr (GError) error = NULL;
-
-  for (guint i = 0; i < 2; i++) {
-    ConvolveSettings settings;
-
-    convolve_settings_init (&settings);
-    settings.filter = i == 0 ? CONVOLVE_FILTER_BOX : CONVOLVE_FILTER_SOBEL;
-    plan[i] = cudatest_plan ("RGBA", 50, 40, &settings);
-    program[i] = convolve_program_new (device, plan[i], &error);
-    g_assert_no_error (error);
-    in[i] = cudatest_frame_new (plan[i], NULL, 0, NULL);
-    out[i] = cudatest_frame_new (plan[i], NULL, 0, NULL);
-    convolve_program_process (program[i], &in[i]->frame, &out[i]->frame,
-        &job[i], &error);
-    g_assert_no_error (error);
-  }
-  for (guint i = 0; i < 2; i++) {
-    TestFrame *expected = cudatest_expected (plan[i], in[i]);
-
-    convolve_device_wait (device, job[i], &error);
-    g_assert_no_error (error);
-    cudatest_compare (plan[i], expected, out[i]);
-    convolve_program_free (program[i]);
-    cudatest_frame_free (expected);
-    cudatest_frame_free (in[i]);
-    cudatest_frame_free (out[i]);
-    convolve_plan_unref (plan[i]);
-  }
-  convolve_device_close (device);
-}
-
-/* ---- other values for the same frames ---- */
-
-/* Calls of the driver that making the program and its first frame takes. */
-static guint
-count_calls (ConvolveDevice * device, gint width, gdouble sigma)
-{
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
-  guint calls = cudatest_sim ()->calls ();
-
-  convolve_settings_init (&settings);
-  settings.sigma = sigma;
-  plan = cudatest_plan ("GRAY8", width, 40, &settings);
-  check_plan_on (device, plan, 0);
-  return cudatest_sim ()->calls () - calls;
-}
-
-/* What the program before left is used again, and is no obstacle where memory
- * is short. */
-static void
-test_spares (void)
-{
-  ConvolveDevice *device = open_device (2, 8, NULL);
-  const gsize frame = 512 * 40;
-  guint first = count_calls (device, 512, 1);
-
-  for (guint i = 2; i < 4; i++)
-    g_assert_cmpuint (3 * count_calls (device, 512, i), <, 2 * first);
-  /* Two frames of four times the size, up and down, and some weights. */
-  cudatest_sim ()->limit (2 * 2 * 4 * frame + 8192, G_MAXSIZE);
-  count_calls (device, 4 * 512, 1);
-  count_calls (device, 512, 1);
-  cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
-  convolve_device_close (device);
-  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
 }
 
 /* ---- a neighbour's context ---- */
@@ -623,7 +430,7 @@ test_neighbour (void)
   g_assert_true (convolve_cu_load (&error));
   context = create_context ();
   before = sim->live ();
-  device = open_device (2, 3, context);
+  device = cudatest_open (2, 3, context);
   for (guint i = 0; i < 4 * 3; i++) {
     ConvolveSettings settings;
     g_autoptr (ConvolvePlan) plan = NULL;
@@ -648,13 +455,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   cudatest_sim ();
   g_test_add_func ("/cuda/variants", test_variants);
-  for (guint i = 0; i < G_N_ELEMENTS (flights); i++) {
-    g_autofree gchar *path = g_strdup_printf ("/cuda/flight/%u", i);
-
-    g_test_add_data_func (path, &flights[i], test_flight);
-  }
-  g_test_add_func ("/cuda/two-programs", test_two_programs);
-  g_test_add_func ("/cuda/spares", test_spares);
   g_test_add_func ("/cuda/neighbour", test_neighbour);
   return g_test_run ();
 }

@@ -141,3 +141,42 @@ cudatest_compare (const ConvolvePlan * plan, const TestFrame * expected,
         }
   }
 }
+
+ConvolveDevice *
+cudatest_open (guint frames, guint bands, gpointer context)
+{
+  const ConvolveOpenOptions options = {.device_id = -1,
+    .frames_in_flight = frames,.bands = bands,.context = context
+  };
+  g_autoptr (GError) error = NULL;
+  ConvolveDevice *device = convolve_device_open (convolve_backend_cuda (),
+      &options, &error);
+
+  g_assert_no_error (error);
+  return device;
+}
+
+void
+cudatest_check (ConvolveDevice * device, ConvolvePlan * plan, guint slack)
+{
+  g_autoptr (GError) error = NULL;
+  ConvolveProgram *program = convolve_program_new (device, plan, &error);
+  TestFrame *in = cudatest_frame_new (plan, NULL, slack, NULL);
+  TestFrame *out = cudatest_frame_new (plan, NULL, slack, NULL);
+  TestFrame *expected = cudatest_expected (plan, in);
+  g_autofree gchar *text = NULL;
+  guint64 job;
+
+  g_assert_no_error (error);
+  text = device->backend->describe (program);
+  g_test_message ("%s", text);
+  convolve_program_process (program, &in->frame, &out->frame, &job, &error);
+  g_assert_no_error (error);
+  convolve_device_wait (device, job, &error);
+  g_assert_no_error (error);
+  cudatest_compare (plan, expected, out);
+  convolve_program_free (program);
+  cudatest_frame_free (in);
+  cudatest_frame_free (out);
+  cudatest_frame_free (expected);
+}

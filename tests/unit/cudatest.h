@@ -30,4 +30,9 @@ TestFrame *cudatest_expected (ConvolvePlan * plan, const TestFrame * in);
 /* Fails the test if a sample differs by more than 1. */
 void cudatest_compare (const ConvolvePlan * plan, const TestFrame * expected, const TestFrame * out);
 
+/* A device of the backend: frames in flight, bands (0: chosen), a neighbour's context or NULL. */
+ConvolveDevice *cudatest_open (guint frames, guint bands, gpointer context);
+/* Filters a random frame of ordinary memory by the plan and compares; slack: bytes that strides are longer by. */
+void cudatest_check (ConvolveDevice * device, ConvolvePlan * plan, guint slack);
+
 G_END_DECLS

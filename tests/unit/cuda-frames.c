@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The CUDA backend's host side on the simulated driver: several frames and
+ * bands at a time, several programs of a device, and one after the other. */
+#include "cudatest.h"
+
+/* ---- frames in flight ---- */
+
+typedef struct
+{
+  guint frames, bands;
+  gboolean pinned_in, pinned_out;
+  gboolean iterate;             /* stages */
+} Flight;
+
+/* *INDENT-OFF* */
+static const Flight flights[] = {
+  {1, 1, FALSE, FALSE, FALSE},
+  {3, 5, FALSE, FALSE, FALSE},
+  {3, 5, TRUE, TRUE, FALSE},
+  {2, 64, TRUE, FALSE, FALSE},
+  {4, 4, FALSE, TRUE, TRUE},
+  {8, 1, TRUE, TRUE, TRUE},
+};
+/* *INDENT-ON* */
+
+#define N_FRAMES 12
+
+static void
+test_flight (gconstpointer data)
+{
+  const Flight *flight = data;
+  ConvolveDevice *device = cudatest_open (flight->frames, flight->bands, NULL);
+  TestFrame *in[N_FRAMES], *out[N_FRAMES];
+  ConvolveSettings settings;
+  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  ConvolveProgram *program;
+  guint64 job[N_FRAMES];
+  ConvolveStats stats;
+
+  convolve_settings_init (&settings);
+  settings.filter = CONVOLVE_FILTER_GAUSSIAN;
+  settings.iterations = flight->iterate ? 2 : 1;
+  plan = cudatest_plan ("I420", 66, 130, &settings);
+  program = convolve_program_new (device, plan, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < N_FRAMES; i++) {
+    in[i] = cudatest_frame_new (plan, flight->pinned_in ? device : NULL, i,
+        NULL);
+    out[i] = cudatest_frame_new (plan, flight->pinned_out ? device : NULL,
+        2 * i, NULL);
+    convolve_program_process (program, &in[i]->frame, &out[i]->frame, &job[i],
+        &error);
+    g_assert_no_error (error);
+  }
+  /* Backwards: most jobs have ended when their slot was taken again. */
+  for (guint i = N_FRAMES; i-- > 0;) {
+    TestFrame *expected = cudatest_expected (plan, in[i]);
+
+    convolve_device_wait (device, job[i], &error);
+    g_assert_no_error (error);
+    cudatest_compare (plan, expected, out[i]);
+    cudatest_frame_free (expected);
+  }
+  convolve_device_get_stats (device, &stats);
+  g_assert_cmpuint (stats.frames, ==, N_FRAMES);
+  g_assert_cmpuint (stats.bytes_in, ==, N_FRAMES * (66 * 130 * 3 / 2));
+  g_assert_cmpuint (stats.kernel_ns, >, 0);
+  g_assert_cmpuint (stats.upload_ns, >, 0);
+  g_assert_cmpuint (stats.download_ns, >, 0);
+  g_assert_cmpuint (stats.last_ns, >, 0);
+  g_assert_false (convolve_device_wait (device, job[N_FRAMES - 1] + 1, &error));
+  convolve_program_free (program);
+  convolve_device_close (device);
+  /* Page-locked memory outlives the device. */
+  for (guint i = 0; i < N_FRAMES; i++) {
+    cudatest_frame_free (in[i]);
+    cudatest_frame_free (out[i]);
+  }
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
+/* Two programs of a device, jobs of both outstanding. */
+static void
+test_two_programs (void)
+{
+  ConvolveDevice *device = cudatest_open (2, 2, NULL);
+  ConvolveProgram *program[2];
+  ConvolvePlan *plan[2];
+  TestFrame *in[2], *out[2];
+  guint64 job[2];
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 2; i++) {
+    ConvolveSettings settings;
+
+    convolve_settings_init (&settings);
+    settings.filter = i == 0 ? CONVOLVE_FILTER_BOX : CONVOLVE_FILTER_SOBEL;
+    plan[i] = cudatest_plan ("RGBA", 50, 40, &settings);
+    program[i] = convolve_program_new (device, plan[i], &error);
+    g_assert_no_error (error);
+    in[i] = cudatest_frame_new (plan[i], NULL, 0, NULL);
+    out[i] = cudatest_frame_new (plan[i], NULL, 0, NULL);
+    convolve_program_process (program[i], &in[i]->frame, &out[i]->frame,
+        &job[i], &error);
+    g_assert_no_error (error);
+  }
+  for (guint i = 0; i < 2; i++) {
+    TestFrame *expected = cudatest_expected (plan[i], in[i]);
+
+    convolve_device_wait (device, job[i], &error);
+    g_assert_no_error (error);
+    cudatest_compare (plan[i], expected, out[i]);
+    convolve_program_free (program[i]);
+    cudatest_frame_free (expected);
+    cudatest_frame_free (in[i]);
+    cudatest_frame_free (out[i]);
+    convolve_plan_unref (plan[i]);
+  }
+  convolve_device_close (device);
+}
+
+/* ---- other values for the same frames ---- */
+
+/* Calls of the driver that making the program and its first frame takes. */
+static guint
+count_calls (ConvolveDevice * device, gint width, gdouble sigma)
+{
+  ConvolveSettings settings;
+  g_autoptr (ConvolvePlan) plan = NULL;
+  guint calls = cudatest_sim ()->calls ();
+
+  convolve_settings_init (&settings);
+  settings.sigma = sigma;
+  plan = cudatest_plan ("GRAY8", width, 40, &settings);
+  cudatest_check (device, plan, 0);
+  return cudatest_sim ()->calls () - calls;
+}
+
+/* What the program before left is used again, and is no obstacle where memory
+ * is short. */
+static void
+test_spares (void)
+{
+  ConvolveDevice *device = cudatest_open (2, 8, NULL);
+  const gsize frame = 512 * 40;
+  guint first = count_calls (device, 512, 1);
+
+  for (guint i = 2; i < 4; i++)
+    g_assert_cmpuint (3 * count_calls (device, 512, i), <, 2 * first);
+  /* Two frames of four times the size, up and down, and some weights. */
+  cudatest_sim ()->limit (2 * 2 * 4 * frame + 8192, G_MAXSIZE);
+  count_calls (device, 4 * 512, 1);
+  count_calls (device, 512, 1);
+  cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
+  convolve_device_close (device);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cudatest_sim ();
+  for (guint i = 0; i < G_N_ELEMENTS (flights); i++) {
+    g_autofree gchar *path = g_strdup_printf ("/cuda/flight/%u", i);
+
+    g_test_add_data_func (path, &flights[i], test_flight);
+  }
+  g_test_add_func ("/cuda/two-programs", test_two_programs);
+  g_test_add_func ("/cuda/spares", test_spares);
+  return g_test_run ();
+}

@@ -457,12 +457,6 @@ cuda_banded_shared_bytes (const CudaVariant * variant,
 }
 
 static guint
-divide_up (guint64 a, guint b)
-{
-  return (a + b - 1) / b;
-}
-
-static guint
 strip_pixels (const CudaVariant * variant, const ConvolveLaunchPicture * p)
 {
   return variant_warps (variant) * CONVOLVE_BANDED_PIXELS (p->n_components);
@@ -477,8 +471,8 @@ count_tasks (const CudaVariant * variant, const ConvolveLaunch * launch,
   for (guint i = 0; i < launch->n_pictures; i++) {
     const ConvolveLaunchPicture *p = &launch->picture[i];
 
-    tasks += (guint64) divide_up (p->width, strip_pixels (variant, p))
-        * divide_up (p->row_end - p->row_begin, rows);
+    tasks += (guint64) cuda_divide_up (p->width, strip_pixels (variant, p))
+        * cuda_divide_up (p->row_end - p->row_begin, rows);
   }
   return tasks;
 }
@@ -491,7 +485,8 @@ choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
 {
   guint reach = is_direct (variant) ? highest_matrix (launch) - 1 :
       variant->taps / 2 * 2;
-  guint fill = divide_up (reach, CONVOLVE_BANDED_ROWS) * CONVOLVE_BANDED_ROWS;
+  guint fill =
+      cuda_divide_up (reach, CONVOLVE_BANDED_ROWS) * CONVOLVE_BANDED_ROWS;
   guint best = CONVOLVE_BANDED_ROWS, highest = 0;
   gdouble least = G_MAXDOUBLE, weight = sample_bytes (variant) == 1 ?
       TASK_WEIGHT : WORDS_TASK_WEIGHT;
@@ -502,7 +497,7 @@ choose_task_rows (const CudaDevice * device, const CudaVariant * variant,
   for (guint rows = CONVOLVE_BANDED_ROWS; rows <= MAX_TASK_ROWS;
       rows += CONVOLVE_BANDED_ROWS) {
     guint64 tasks = count_tasks (variant, launch, rows);
-    guint64 rounds = divide_up (tasks, device->n_multiprocessors);
+    guint64 rounds = cuda_divide_up (tasks, device->n_multiprocessors);
     gdouble cost = (gdouble) rounds * (rows + fill + TASK_START_ROWS)
         + rows * weight;
 
@@ -527,8 +522,8 @@ cuda_banded_geometry (const CudaDevice * device, const CudaVariant * variant,
 
     p->task_rows = task_rows;
     p->first_block = n;
-    p->blocks_x = divide_up (p->width, strip_pixels (variant, p));
-    p->blocks_y = divide_up (p->row_end - p->row_begin, task_rows);
+    p->blocks_x = cuda_divide_up (p->width, strip_pixels (variant, p));
+    p->blocks_y = cuda_divide_up (p->row_end - p->row_begin, task_rows);
     n += p->blocks_x * p->blocks_y;
   }
   launch->n_blocks = n;

@@ -56,12 +56,6 @@ launch_step (CudaDevice * device, const ConvolveStage * stage, guint step,
       blocks, 0, stage, error);
 }
 
-static guint64
-divide_up (guint64 a, guint64 b)
-{
-  return (a + b - 1) / b;
-}
-
 static gboolean
 shrink (CudaDevice * device, const ConvolveStage * placed, guint step,
     CUdeviceptr grid, GError ** error)
@@ -71,8 +65,8 @@ shrink (CudaDevice * device, const ConvolveStage * placed, guint step,
   stage.op = CONVOLVE_STAGE_SHRINK;
   stage.out = grid;
   return launch_step (device, &stage, step,
-      divide_up (stage.other_width, CONVOLVE_SHRINK_COLUMNS)
-      * divide_up (stage.other_height, CONVOLVE_SHRINK_ROWS), error);
+      cuda_divide_up (stage.other_width, CONVOLVE_SHRINK_COLUMNS)
+      * cuda_divide_up (stage.other_height, CONVOLVE_SHRINK_ROWS), error);
 }
 
 static gboolean
@@ -84,8 +78,8 @@ grow (CudaDevice * device, const ConvolveStage * placed, guint step,
   stage.op = CONVOLVE_STAGE_GROW;
   stage.in = grid;
   return launch_step (device, &stage, step,
-      MIN (divide_up (divide_up (stage.picture.width, 4)
-              * divide_up (stage.picture.height, CONVOLVE_GROW_ROWS),
+      MIN (cuda_divide_up (cuda_divide_up (stage.picture.width, 4)
+              * cuda_divide_up (stage.picture.height, CONVOLVE_GROW_ROWS),
               CONVOLVE_BLOCK_THREADS),
           BLOCKS * (guint64) device->n_multiprocessors), error);
 }

@@ -70,12 +70,6 @@ cuda_launch_shared_bytes (const CudaVariant * variant,
 
 /* ---- geometry ---- */
 
-static guint
-divide_up (guint64 a, guint b)
-{
-  return (a + b - 1) / b;
-}
-
 /* Rows of a separable task: as many as leave enough tasks for the device. */
 static guint
 choose_task_rows (const CudaDevice * device, const ConvolveLaunch * launch)
@@ -86,9 +80,9 @@ choose_task_rows (const CudaDevice * device, const ConvolveLaunch * launch)
   for (guint i = 0; i < launch->n_pictures; i++) {
     const ConvolveLaunchPicture *p = &launch->picture[i];
 
-    tasks += (guint64) divide_up (p->width,
+    tasks += (guint64) cuda_divide_up (p->width,
         CONVOLVE_WARP_PIXELS (p->n_components))
-        * divide_up (p->row_end - p->row_begin, CONVOLVE_STEP_ROWS);
+        * cuda_divide_up (p->row_end - p->row_begin, CONVOLVE_STEP_ROWS);
   }
   while (tasks > 2 * MIN_TASKS * (guint64) device->n_multiprocessors
       && rows < MAX_TASK_ROWS) {
@@ -112,8 +106,9 @@ count_task_blocks (const CudaDevice * device, const CudaVariant * variant,
 
     p->task_rows = task_rows;
     p->first_block = n;
-    p->blocks_x = divide_up (p->width, CONVOLVE_WARP_PIXELS (p->n_components));
-    p->blocks_y = divide_up (p->row_end - p->row_begin, task_rows);
+    p->blocks_x =
+        cuda_divide_up (p->width, CONVOLVE_WARP_PIXELS (p->n_components));
+    p->blocks_y = cuda_divide_up (p->row_end - p->row_begin, task_rows);
     n += p->blocks_x * p->blocks_y;
   }
   return n;
@@ -129,7 +124,7 @@ count_loop_blocks (const CudaDevice * device, const ConvolveLaunch * launch)
 
     most = MAX (most, (guint64) p->width * (p->row_end - p->row_begin));
   }
-  return MIN (divide_up (most, CONVOLVE_BLOCK_THREADS),
+  return MIN (cuda_divide_up (most, CONVOLVE_BLOCK_THREADS),
       LOOP_BLOCKS * device->n_multiprocessors);
 }
 
@@ -204,7 +199,7 @@ count_pieces (const CudaDevice * device, const ConvolveLaunch * launch)
         picture_pixel_work (launch, p), BUSY_BLOCKS * CONVOLVE_STEP_ROWS
         * CONVOLVE_WARP_PIXELS (p->n_components));
 
-    n = MAX (n, divide_up (MAX (p->row_end - p->row_begin, 0), rows));
+    n = MAX (n, cuda_divide_up (MAX (p->row_end - p->row_begin, 0), rows));
   }
   return n;
 }

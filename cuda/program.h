@@ -144,6 +144,13 @@ typedef struct {
   GHashTable *failed;           /* job -> GError of jobs that failed before anybody waited for them */
 } CudaProgram;
 
+/* a / b, rounded up. */
+static inline guint64
+cuda_divide_up (guint64 a, guint64 b)
+{
+  return (a + b - 1) / b;
+}
+
 static inline CudaDevice *
 cuda_program_device (CudaProgram * program)
 {

@@ -190,12 +190,6 @@ find_last (const ConvolveSums * s)
 
 /* ---- geometry ---- */
 
-static guint
-divide_up (guint64 a, guint b)
-{
-  return (a + b - 1) / b;
-}
-
 typedef struct
 {
   guint strip, threads, shared_bytes;
@@ -210,11 +204,13 @@ cut_strips (const CudaDevice * device, const ConvolveSums * s, guint n,
   guint bytes = sample_bytes (p);
   guint pixels = CONVOLVE_SUMS_PIXELS (bytes, p->n_components);
 
-  strips->strip = divide_up (divide_up (p->width, n), pixels) * pixels;
-  strips->threads = convolve_sums_threads (bytes, p->n_components,
-      strips->strip, s->reach_x, sums_ends (s));
-  strips->shared_bytes = convolve_sums_shared_bytes (bytes, p->n_components,
-      strips->threads);
+  strips->strip =
+      cuda_divide_up (cuda_divide_up (p->width, n), pixels) * pixels;
+  strips->threads =
+      convolve_sums_threads (bytes, p->n_components, strips->strip, s->reach_x,
+      sums_ends (s));
+  strips->shared_bytes =
+      convolve_sums_shared_bytes (bytes, p->n_components, strips->threads);
   return strips->threads <= CONVOLVE_SUMS_THREADS
       && strips->shared_bytes <= device->shared_bytes[find_last (s)->id];
 }
@@ -237,12 +233,13 @@ choose_tasks (const CudaDevice * device, ConvolveSums * s, Strips * best)
     resident = MIN (CONVOLVE_SUMS_THREADS / strips.threads,
         shared / strips.shared_bytes);
     slots = resident * device->n_multiprocessors;
-    n = divide_up (s->picture.width, strips.strip);
+    n = cuda_divide_up (s->picture.width, strips.strip);
     for (guint rounds = 1; rounds <= MAX_ROUNDS; rounds++) {
       guint tasks = MAX (rounds * slots / n, 1);
-      guint height = CLAMP (divide_up (rows, tasks), MIN_TASK_ROWS,
+      guint height = CLAMP (cuda_divide_up (rows, tasks), MIN_TASK_ROWS,
           CONVOLVE_SUMS_TASK_ROWS);
-      gdouble cost = divide_up ((guint64) n * divide_up (rows, height), slots)
+      gdouble cost =
+          cuda_divide_up ((guint64) n * cuda_divide_up (rows, height), slots)
           * (gdouble) (height + TASK_START_ROWS) * strips.threads * resident;
 
       if (cost <= least) {
@@ -294,7 +291,7 @@ cuda_sums_scratch_bytes (const CudaStaged * staged)
     return 0;
   s.pitch = samples_pitch (&s.picture);
   s.task_rows = MIN_TASK_ROWS;
-  s.n_tasks = divide_up (s.picture.height, s.task_rows);
+  s.n_tasks = cuda_divide_up (s.picture.height, s.task_rows);
   s.n_parts = count_parts (&s) + 1;
   return 2 * parts_bytes (&s) + align ((gsize) s.n_tasks * s.pitch * 4);
 }
@@ -351,15 +348,15 @@ static gboolean
 make_starts (CudaDevice * device, const ConvolveSums * s, GError ** error)
 {
   const ConvolveLaunchPicture *p = &s->picture;
-  guint quads = divide_up ((guint64) p->width * p->pixel_step, 16);
+  guint quads = cuda_divide_up ((guint64) p->width * p->pixel_step, 16);
 
   return cuda_launch (device, find_variant (s, CUDA_VARIANT_sums_parts_u8,
           CUDA_VARIANT_sums_parts_u16),
-      s->n_parts * divide_up (quads, CONVOLVE_BLOCK_THREADS), 0, s, error)
+      s->n_parts * cuda_divide_up (quads, CONVOLVE_BLOCK_THREADS), 0, s, error)
       && cuda_launch (device, find_variant (s, CUDA_VARIANT_sums_starts_u8,
           CUDA_VARIANT_sums_starts_u16),
-      divide_up (s->n_tasks, CONVOLVE_SUMS_CHUNK)
-      * divide_up (s->pitch / 2, CONVOLVE_BLOCK_THREADS), 0, s, error);
+      cuda_divide_up (s->n_tasks, CONVOLVE_SUMS_CHUNK)
+      * cuda_divide_up (s->pitch / 2, CONVOLVE_BLOCK_THREADS), 0, s, error);
 }
 
 gboolean
@@ -375,7 +372,8 @@ cuda_sums_run (CudaDevice * device, const CudaStaged * staged,
   if (!choose_tasks (device, &s, &strips))
     g_return_val_if_reached (FALSE);
   s.pitch = samples_pitch (picture);
-  s.n_tasks = divide_up (picture->row_end - picture->row_begin, s.task_rows);
+  s.n_tasks =
+      cuda_divide_up (picture->row_end - picture->row_begin, s.task_rows);
   s.n_parts = count_parts (&s);
   s.full = scratch;
   s.first = s.full + parts_bytes (&s);
@@ -384,6 +382,6 @@ cuda_sums_run (CudaDevice * device, const CudaStaged * staged,
       * (picture->row_end - picture->row_begin);
   return cuda_throttle (device, work, error) && make_starts (device, &s, error)
       && cuda_launch_threads (device, find_last (&s), s.n_tasks
-      * divide_up (picture->width, s.strip), strips.threads,
+      * cuda_divide_up (picture->width, s.strip), strips.threads,
       strips.shared_bytes, &s, error);
 }

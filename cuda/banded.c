@@ -12,7 +12,7 @@
 /* The largest error before rounding that a pass may have, in steps of its
  * samples: below half a step a result is within 1 of the exact one. All blurs
  * have less than this, and few of their samples are rounded the other way. */
-#define MAX_ERROR 0.2
+#define MAX_ERROR 0.25
 /* Samples enter the products less this, so that they are at most as large. */
 #define CENTRE 128
 /* A half float's largest relative rounding error. */

@@ -19,10 +19,13 @@ esac
 passed=0
 failed=0
 skipped=0
+failures=$(mktemp)
 finished=
 summarize () {
   status=$?
   [ -n "$finished" ] || failed=$((failed + 1))
+  cat "$failures"
+  rm "$failures"
   say "$passed passed, $failed failed, $skipped skipped"
   [ "$status" != 0 ] || [ "$failed" = 0 ] || status=1
   exit "$status"
@@ -56,6 +59,12 @@ suite () {
   elif [ "$1" = 0 ] && [ "$2" = 0 ]; then
     say "No test of '$label' ran"
     failed=$((failed + 1))
+  fi
+  # Once more at the very end: whoever sees only the last of a long log needs them there.
+  if [ "$2" != 0 ]; then
+    log=$folder/meson-logs/testlog-$label.json  # of the set-up that has the label's name
+    [ -e "$log" ] || log=$folder/meson-logs/testlog.json
+    python3 "$root/tests/failures.py" "$label" "$log" >>"$failures"
   fi
 }
 

@@ -177,6 +177,13 @@ typedef enum {
 } CudaForce;
 
 gboolean cuda_program_map (CudaProgram * program, CudaForce force, GArray * weights, GError ** error);
+
+/* picture.c */
+
+/* CONVOLVE_SAMPLES_...: GPUs are little endian. */
+guint cuda_samples_of (const ConvolveLayout * layout);
+/* TRUE if colours are weighted by an alpha that lies before or behind them: the fused routes do that. */
+gboolean cuda_weighs_itself (const ConvolvePass * pass);
 /* The samples' storage, for launches and stages alike. */
 void cuda_picture_init (ConvolveLaunchPicture * picture, const ConvolvePass * pass);
 void cuda_picture_place (ConvolveLaunchPicture * picture, const ConvolvePass * pass, const CudaFrame * in,

@@ -61,10 +61,19 @@ start gst-launch-1.0 videotestsrc is-live=true pattern=ball ! \
   stream-properties=props,media.class=Video/Source,node.name=test-camera,node.description=test-camera
 wait_for test-camera wpctl status
 
+# Until ten frames have come: the first may take seconds where plugins have to be scanned before. timeout passes on what
+# ends it to all that it has started.
 sums=$XDG_RUNTIME_DIR/sums
 CAMERA=test-camera WIDTH=320 HEIGHT=240 SINK='checksumsink hash=md5' CONVOLVE_AS_BUILT=yes \
-  timeout 4 "$root/pipelines/camera-pipewire.sh" YUY2 >"$sums" 2>&1 || :
-frames=$(grep -cE '^[0-9:.]+ [0-9a-f]{32}$' "$sums" || :)
+  timeout 40 "$root/pipelines/camera-pipewire.sh" YUY2 >"$sums" 2>&1 &
+started="$! $started"
+frames=0
+i=0
+while [ "$frames" -lt 10 ] && [ "$i" -lt 400 ] && kill -0 "${started%% *}" 2>/dev/null; do
+  sleep 0.1
+  i=$((i + 1))
+  frames=$(grep -cE '^[0-9:.]+ [0-9a-f]{32}$' "$sums" || :)
+done
 different=$(grep -E '^[0-9:.]+ [0-9a-f]{32}$' "$sums" | cut -d ' ' -f 2 | sort -u | wc -l)
 echo "$frames frames, $different different"
 if [ "$frames" -lt 10 ] || [ "$different" -lt 5 ]; then

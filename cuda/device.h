@@ -66,6 +66,7 @@ typedef struct {
   guint frames_in_flight, bands;        /* as in ConvolveOpenOptions */
   GPtrArray *programs;          /* CudaProgram: those that live; not owned */
   GPtrArray *spares;            /* CudaSlot: of programs that are gone, for the next ones; see slot.c */
+  gsize reserved_bytes;         /* the frames for which some were made beforehand */
   CudaCopier copier;
   CudaThrottle throttle;
   gint cancelled;               /* atomic */

@@ -329,8 +329,10 @@ take_slot (CudaProgram * program, const ConvolveFrame * in,
   g_autoptr (GError) shortage = NULL;
 
   free_slot (program, slot);
-  if (cuda_slot_ensure (program, slot, in->memory, out->memory, &shortage))
+  if (cuda_slot_ensure (program, slot, in->memory, out->memory, &shortage)) {
+    cuda_slots_ensure (program, in->memory, out->memory);
     return slot;
+  }
   if (g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY)
       && cuda_slots_drop (cuda_program_device (program)))
     return take_slot (program, in, out, error);

@@ -140,7 +140,10 @@ program_init (CudaProgram * program, GError ** error)
     return FALSE;
   cuda_planes_init (program);
   cuda_bands_init (program, device->bands);
-  return add_slots (program, device->frames_in_flight, error);
+  if (!add_slots (program, device->frames_in_flight, error))
+    return FALSE;
+  cuda_slots_reserve (program);
+  return TRUE;
 }
 
 ConvolveProgram *

@@ -283,6 +283,10 @@ void cuda_slot_clear (CudaSlot * slot);
 void cuda_slot_return (CudaProgram * program, CudaSlot * slot);
 /* Frees what is kept; FALSE if there was nothing. */
 gboolean cuda_slots_drop (CudaDevice * device);
+/* Makes some, once for each size of frames, if there is memory for them. */
+void cuda_slots_reserve (CudaProgram * program);
+/* Gives what is kept the memory that the program's slots have; where that is short nothing is kept any more. */
+void cuda_slots_ensure (CudaProgram * program, ConvolveMemory in, ConvolveMemory out);
 
 /* history.c */
 ConvolveHistory *cuda_history_new (CudaDevice * device, const GstVideoInfo * info, GError ** error);

@@ -2,12 +2,15 @@
 /* What one frame in flight owns: memory and events. Memory comes when the
  * first frame shows that it is needed, and stays. Making it takes longer than
  * many a frame, so a device keeps some of what a program leaves: the next one,
- * with other values for frames of the same size, begins with that. */
+ * with other values for frames of the same size, begins with that. The first
+ * program leaves nothing before the second begins, so some is made with it. */
 #include "config.h"
 
 #include "program.h"
 
 #define MAX_SPARES 2
+/* Of frames larger than this nothing is made beforehand. */
+#define MAX_RESERVED_BYTES (80 << 20)
 
 static gboolean
 create_events (CUevent * events, guint n, guint flags, GError ** error)
@@ -49,19 +52,23 @@ take_spare (CudaProgram * program, CudaSlot * slot)
   return FALSE;
 }
 
-gboolean
-cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error)
+static gboolean
+slot_make (CudaProgram * program, CudaSlot * slot, GError ** error)
 {
   guint n = program->n_bands;
 
-  if (take_spare (program, slot))
-    return TRUE;
   slot->n_made = n;
   slot->bytes = program->frame_bytes;
   return create_events (&slot->begin, 1, CU_EVENT_DEFAULT, error)
       && create_events (&slot->done, 1, CU_EVENT_DEFAULT, error)
       && create_band_events (&slot->events[0], n, FALSE, error)
       && create_band_events (&slot->events[1], n, TRUE, error);
+}
+
+gboolean
+cuda_slot_init (CudaProgram * program, CudaSlot * slot, GError ** error)
+{
+  return take_spare (program, slot) || slot_make (program, slot, error);
 }
 
 static gboolean
@@ -150,4 +157,40 @@ cuda_slots_drop (CudaDevice * device)
     cuda_slot_clear (g_ptr_array_index (device->spares, i));
   g_ptr_array_set_size (device->spares, 0);
   return any;
+}
+
+void
+cuda_slots_reserve (CudaProgram * program)
+{
+  CudaDevice *device = cuda_program_device (program);
+
+  if (program->frame_bytes == device->reserved_bytes
+      || program->frame_bytes > MAX_RESERVED_BYTES)
+    return;
+  device->reserved_bytes = program->frame_bytes;
+  for (guint i = 0; i < MIN (program->n_slots, MAX_SPARES); i++) {
+    CudaSlot slot = { 0 };
+
+    if (!slot_make (program, &slot, NULL)) {
+      cuda_slot_clear (&slot);
+      return;
+    }
+    cuda_slot_return (program, &slot);
+  }
+}
+
+void
+cuda_slots_ensure (CudaProgram * program, ConvolveMemory in, ConvolveMemory out)
+{
+  CudaDevice *device = cuda_program_device (program);
+
+  for (guint i = 0; i < device->spares->len; i++) {
+    CudaSlot *spare = g_ptr_array_index (device->spares, i);
+
+    if (spare->bytes == program->frame_bytes
+        && !cuda_slot_ensure (program, spare, in, out, NULL)) {
+      cuda_slots_drop (device);
+      return;
+    }
+  }
 }

@@ -157,6 +157,40 @@ test_spares (void)
   g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
 }
 
+/* The first change of a value comes while the program before lives, and takes
+ * no more than later ones, but for asking some more often whether work is
+ * done. */
+static void
+test_first_change (void)
+{
+  ConvolveDevice *device = cudatest_open (2, 8, NULL);
+  ConvolveSettings settings;
+  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  ConvolveProgram *before;
+  TestFrame *in, *out;
+  guint64 job;
+  guint change;
+
+  convolve_settings_init (&settings);
+  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
+  before = convolve_program_new (device, plan, &error);
+  g_assert_no_error (error);
+  in = cudatest_frame_new (plan, NULL, 0, NULL);
+  out = cudatest_frame_new (plan, NULL, 0, NULL);
+  convolve_program_process (before, &in->frame, &out->frame, &job, &error);
+  g_assert_no_error (error);
+  change = count_calls (device, 512, 2);
+  convolve_device_wait (device, job, &error);
+  g_assert_no_error (error);
+  convolve_program_free (before);
+  g_assert_cmpuint (change, <=, count_calls (device, 512, 3) + 20);
+  cudatest_frame_free (in);
+  cudatest_frame_free (out);
+  convolve_device_close (device);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -169,5 +203,6 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/cuda/two-programs", test_two_programs);
   g_test_add_func ("/cuda/spares", test_spares);
+  g_test_add_func ("/cuda/first-change", test_first_change);
   return g_test_run ();
 }

@@ -22,7 +22,7 @@
 /* ---- options ---- */
 
 static gchar *option_csv, *option_formats, *option_sizes, *option_rows,
-    *option_radii, *option_direct;
+    *option_numbers;
 static gint option_slack;
 static gboolean option_check;
 
@@ -35,10 +35,8 @@ static const GOptionEntry options[] = {
       "Of 1080p,4K,8K (all, but for some rows)", "LIST"},
   {"rows", 0, 0, G_OPTION_ARG_STRING, &option_rows, "Which of the rows below "
         "(all)", "LIST"},
-  {"radii", 0, 0, G_OPTION_ARG_STRING, &option_radii,
-      "Radii of the rows separable", "LIST"},
-  {"direct", 0, 0, G_OPTION_ARG_STRING, &option_direct,
-      "Radii of the rows direct", "LIST"},
+  {"numbers", 0, 0, G_OPTION_ARG_STRING, &option_numbers,
+      "In place of the numbers of these rows", "LIST"},
   {"slack", 0, 0, G_OPTION_ARG_INT, &option_slack,
       "Bytes added to the distance of rows", "BYTES"},
   {"check", 0, 0, G_OPTION_ARG_NONE, &option_check,
@@ -80,11 +78,7 @@ list_has (const gchar * list, const gchar * name)
 static const gchar *
 numbers_of (const RowKind * kind)
 {
-  if (option_radii != NULL && g_str_equal (kind->name, "separable"))
-    return option_radii;
-  if (option_direct != NULL && g_str_equal (kind->name, "direct"))
-    return option_direct;
-  return kind->usual;
+  return option_numbers != NULL ? option_numbers : kind->usual;
 }
 
 /* ---- a job ---- */

@@ -64,6 +64,14 @@ say "== kernels"
 run kernels "$build/tests/benchmarks/kernels" --csv "$logs/kernels.csv"
 cat "$logs/kernels.txt"
 
+say "== counters"
+if command -v ncu >/dev/null; then
+  run counters "$root/tests/benchmarks/counters.py" "$build/tests/benchmarks/kernels"
+  cat "$logs/counters.txt"
+else
+  say "not installed"
+fi
+
 say "== plots"
 run plots "$root/tests/benchmarks/plot.py" --gpu "$logs/kernels.csv" --table "$logs/roofline.md" "$logs"
 cat "$logs/plots.txt"

@@ -551,6 +551,8 @@ gst_cuda_interop_map (GstCudaInterop * interop, GstCudaInteropFrame * frame,
   }
   frame->memory = memory;
 #if GST_CHECK_VERSION (1, 24, 0)
+  /* What neighbours wrote in its stream must be there; and what they still read
+   * there must be over before it is written, which mapping for it demands. */
   get_library ()->gst_cuda_memory_sync (GST_CUDA_MEMORY_CAST (memory));
 #endif
   if (!gst_video_convolve_frame_place (&frame->frame, buffer, info,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Shows what videoconvolve does, from a bare Debian 12 machine on: installs what is missing, builds, and filters.
+# Shows what videoconvolve does, from a bare Debian 12 or 13 machine on: installs what is missing, builds, and filters.
 #   ./pipelines/demo.sh [FILE | camera | test]
 # FILE is any video that GStreamer can decode, camera is a V4L2 camera (CAMERA=/dev/video0), test is a moving test
 # picture, the default. FRAMES=n sets how many frames are filtered: 150 unless set, 0 for all of a file.

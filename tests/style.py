@@ -6,10 +6,12 @@
 
 CHECK is one of text (SPDX line, tabs, blanks at line ends, last newline, line length), indent (GNU indent on .c files),
 clang-format (CUDA files), headers (each header compiles alone), scripts (shellcheck, Python's compiler). Exit status 77
-if the program that a check needs is missing. INDENT, CLANG_FORMAT and CC name other programs, CUDA_INCLUDE the
-folder of cuda.h: headers that need it are left out where there is none."""
+if the program that a check needs is missing, or formats otherwise than the version that formatted the tree. INDENT,
+CLANG_FORMAT and CC name other programs, CUDA_INCLUDE the folder of cuda.h: headers that need it are left out where
+there is none."""
 import difflib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -49,6 +51,16 @@ def need(variable, program):
     return command
 
 
+def need_version(variable, program, version):
+    """The formatters of Debian 12: others put some blanks elsewhere."""
+    command = need(variable, program)
+    said = subprocess.run([*command, "--version"], capture_output=True, text=True).stdout.strip()
+    if not re.search(rf" {re.escape(version)}\b", said):
+        print(f"SKIP: the tree is formatted by {program} {version}, and this is {said}")
+        sys.exit(77)
+    return command
+
+
 def cannot_break(line):
     """Strings and the lines of documentation that are meant to be pasted."""
     return '"' in line or "gst-launch-1.0" in line
@@ -84,7 +96,7 @@ def differences(root, name, formatted):
 
 
 def check_indent(root):
-    indent = need("INDENT", "indent")
+    indent = need_version("INDENT", "indent", "2.2.12")
     faults = []
     for name in tree(root, ".c"):
         with tempfile.NamedTemporaryFile(suffix=".c") as copy:
@@ -111,7 +123,7 @@ def check_clang_format(root):
     if not names:
         print("SKIP: there are no CUDA files")
         sys.exit(77)
-    command = need("CLANG_FORMAT", "clang-format")
+    command = need_version("CLANG_FORMAT", "clang-format", "14")
     faults = []
     for name in names:
         result = subprocess.run([*command, "--style=file", os.path.join(root, name)], capture_output=True, text=True)

@@ -297,6 +297,86 @@ GST_START_TEST (test_nothing_stays_after_stop)
 
 GST_END_TEST;
 
+/* ---- streams ---- */
+
+#if GST_CHECK_VERSION (1, 24, 0)
+#define N_READ 24
+
+static GstPadProbeReturn
+answer_with_pool (GstPad * pad, GstPadProbeInfo * info, gpointer pool)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_pool (query, pool, CUDA_PICTURE_BYTES, 0, 0);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* Enqueues a copy in the memory's stream, and lets the buffer go: its next user
+ * has to wait. */
+static void
+read_later (GstBuffer * buffer, guint8 * to)
+{
+  GstCudaMemory *memory = (GstCudaMemory *) gst_buffer_peek_memory (buffer, 0);
+  GstCudaStream *stream = gst_cuda_memory_get_stream (memory);
+  CUDA_MEMCPY2D copy = {
+    .srcMemoryType = CU_MEMORYTYPE_DEVICE,.srcPitch = 512,
+    .dstMemoryType = CU_MEMORYTYPE_HOST,.dstHost = to,.dstPitch = 512,
+    .WidthInBytes = 512,.Height = CUDA_PICTURE_BYTES / 512,
+  };
+  GstMapInfo map;
+
+  fail_unless (stream != NULL);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ | GST_MAP_CUDA));
+  copy.srcDevice = (CUdeviceptr) (gsize) map.data;
+  fail_unless (gst_cuda_context_push (memory->context));
+  fail_unless_equals_int (CuMemcpy2DAsync (&copy,
+          gst_cuda_stream_get_handle (stream)), CUDA_SUCCESS);
+  gst_cuda_context_pop (NULL);
+  gst_buffer_unmap (buffer, &map);
+  gst_buffer_unref (buffer);
+}
+
+/* Both neighbours work in streams of their own: the input is still being
+ * uploaded when it comes, and the output is read after it was given back. */
+GST_START_TEST (test_streams_of_neighbours_are_waited_for)
+{
+  GstCudaContext *context = cuda_context (0);
+  GstBufferPool *in = cuda_pool (context), *out = cuda_pool (context);
+  Application application = { context };
+  GstHarness *h = cuda_harness ("videoconvolve backend=cuda", CUDA_CAPS,
+      CUDA_CAPS, &application);
+  gpointer seen = NULL;
+
+  gst_buffer_pool_set_active (out, FALSE);      /* it is the element's */
+  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+      answer_with_pool, out, NULL);
+  gst_harness_push_upstream_event (h, gst_event_new_reconfigure ());
+  fail_unless (gst_cuda_context_push (context));
+  fail_unless_equals_int (CuMemAllocHost (&seen, N_READ * CUDA_PICTURE_BYTES),
+      CUDA_SUCCESS);
+  gst_cuda_context_pop (NULL);
+
+  for (guint i = 0; i < N_READ; i++)
+    read_later (filter_one (h, cuda_buffer (in, i, i)),
+        (guint8 *) seen + i * CUDA_PICTURE_BYTES);
+  fail_unless (gst_cuda_context_push (context));
+  fail_unless_equals_int (CuCtxSynchronize (), CUDA_SUCCESS);
+  for (guint i = 0; i < N_READ * CUDA_PICTURE_BYTES; i++)
+    fail_unless_equals_int (((guint8 *) seen)[i], i / CUDA_PICTURE_BYTES);
+  CuMemFreeHost (seen);
+  gst_cuda_context_pop (NULL);
+
+  cuda_harness_done (h, &application);
+  cuda_pool_done (in);
+  gst_object_unref (out);
+  cuda_context_done (context);
+}
+
+GST_END_TEST;
+#endif
+
 static Suite *
 cuda_suite (void)
 {
@@ -314,6 +394,9 @@ cuda_suite (void)
   tcase_add_test (tc, test_first_buffer_decides);
   tcase_add_test (tc, test_chosen_device_stays);
   tcase_add_test (tc, test_nothing_stays_after_stop);
+#if GST_CHECK_VERSION (1, 24, 0)
+  tcase_add_test (tc, test_streams_of_neighbours_are_waited_for);
+#endif
   return s;
 }
 

@@ -26,6 +26,20 @@ cuda_context_done (GstCudaContext * context)
 
 /* ---- buffers ---- */
 
+/* Since 1.24 memory may have a stream: it is written and read in that one, and
+ * whoever works in another has to wait. */
+static void
+add_stream (GstStructure * config, GstCudaContext * context)
+{
+#if GST_CHECK_VERSION (1, 24, 0)
+  GstCudaStream *stream = gst_cuda_stream_new (context);
+
+  fail_unless (stream != NULL);
+  gst_buffer_pool_config_set_cuda_stream (config, stream);
+  gst_cuda_stream_unref (stream);
+#endif
+}
+
 GstBufferPool *
 cuda_pool (GstCudaContext * context)
 {
@@ -35,6 +49,7 @@ cuda_pool (GstCudaContext * context)
 
   gst_buffer_pool_config_set_params (config, caps, CUDA_PICTURE_BYTES, 0, 0);
   gst_caps_unref (caps);
+  add_stream (config, context);
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   return pool;

@@ -23,6 +23,7 @@ GstCudaContext *cuda_context (guint device);
 /* Drops the last reference. Fails where something of the context lives on. */
 void cuda_context_done (GstCudaContext * context);
 
+/* From GStreamer 1.24 on with a stream of its own, in which what cuda_buffer() writes is still to be uploaded. */
 GstBufferPool *cuda_pool (GstCudaContext * context);
 void cuda_pool_done (GstBufferPool * pool);
 /* Every byte is value; the n-th frame. */

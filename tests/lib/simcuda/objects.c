@@ -130,6 +130,15 @@ cuCtxGetDevice (CUdevice * device)
   return CUDA_SUCCESS;
 }
 
+CUresult
+cuCtxSynchronize (void)
+{
+  ENTER ();
+  NEED_CONTEXT ();
+  sim_run_all ();
+  return CUDA_SUCCESS;
+}
+
 /* ---- modules ---- */
 
 CUresult

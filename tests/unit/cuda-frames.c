@@ -215,8 +215,8 @@ test_regions_first (gconstpointer data)
   TestFrame *in, *out[4];
   guint64 job[4];
 
-  /* What slots have, up and down, is all. */
-  cudatest_sim ()->limit (MAX (2 * frames, 3) * FRAME + SLACK, G_MAXSIZE);
+  /* Two frames, up and down: both in flight, or one of them kept for later. */
+  cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
   convolve_settings_init (&settings);
   plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   program = convolve_program_new (device, plan, &error);

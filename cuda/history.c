@@ -204,6 +204,23 @@ count_copy (CudaHistory * self, const ConvolveFrame * in)
     self->device->stats.upload_ns += (guint64) (ms * 1e6);
 }
 
+static gboolean
+ensure_memory (CudaHistory * self, Slot * slot, const ConvolveFrame * in,
+    GError ** error)
+{
+  g_autoptr (GError) shortage = NULL;
+
+  if (ensure_slot (self, slot, &shortage)
+      && (in->memory != CONVOLVE_MEMORY_HOST
+          || ensure_staging (self, &shortage)))
+    return TRUE;
+  if (g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY)
+      && cuda_slots_drop (self->device))
+    return ensure_memory (self, slot, in, error);
+  g_propagate_error (error, g_steal_pointer (&shortage));
+  return FALSE;
+}
+
 gboolean
 cuda_history_store (ConvolveHistory * history, guint index,
     const ConvolveFrame * in, GError ** error)
@@ -218,13 +235,10 @@ cuda_history_store (ConvolveHistory * history, guint index,
     g_array_set_size (self->slot, index + 1);
   slot = &g_array_index (self->slot, Slot, index);
   if (!cuda_scope_enter (&scope, self->device->context, error)
-      || !ensure_slot (self, slot, error))
+      || !ensure_memory (self, slot, in, error))
     return FALSE;
-  if (in->memory == CONVOLVE_MEMORY_HOST) {
-    if (!ensure_staging (self, error))
-      return FALSE;
+  if (in->memory == CONVOLVE_MEMORY_HOST)
     copy_to_staging (self, in);
-  }
   ok = enqueue_copy (self, slot, in, error);
   if (!CU_CHECK (ok ? error : NULL, cuStreamSynchronize, self->device->up))
     return FALSE;

@@ -320,57 +320,53 @@ keep_one_slot (CudaProgram * program)
   program->next_slot = 0;
 }
 
+/* After a shortage of memory: gives up what frames can do without. FALSE if
+ * there is nothing left, or if that was not the error. */
+static gboolean
+make_room (CudaProgram * program, const GError * shortage)
+{
+  if (!g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY))
+    return FALSE;
+  if (cuda_slots_drop (cuda_program_device (program)))
+    return TRUE;
+  if (program->n_slots == 1)
+    return FALSE;
+  g_info ("one frame in flight: %s", shortage->message);
+  keep_one_slot (program);
+  return TRUE;
+}
+
 /* The slot that is free next, with the memory that the frame needs. */
 static CudaSlot *
 take_slot (CudaProgram * program, const ConvolveFrame * in,
-    const ConvolveFrame * out, GError ** error)
+    const ConvolveFrame * out, const ConvolveRegions * regions, GError ** error)
 {
   CudaSlot *slot = &program->slot[program->next_slot];
-  g_autoptr (GError) shortage = NULL;
 
   free_slot (program, slot);
-  if (cuda_slot_ensure (program, slot, in->memory, out->memory, &shortage)) {
-    cuda_slots_ensure (program, in->memory, out->memory);
-    return slot;
-  }
-  if (g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY)
-      && cuda_slots_drop (cuda_program_device (program)))
-    return take_slot (program, in, out, error);
-  if (program->n_slots == 1 || !g_error_matches (shortage, CONVOLVE_ERROR,
-          CONVOLVE_ERROR_NO_MEMORY)) {
-    g_propagate_error (error, g_steal_pointer (&shortage));
+  if (!cuda_slot_ensure (program, slot, in->memory, out->memory, error)
+      || (regions != NULL && !cuda_regions_ensure (program, error)))
     return NULL;
-  }
-  g_info ("one frame in flight: %s", shortage->message);
-  keep_one_slot (program);
-  slot = &program->slot[0];
-  return cuda_slot_ensure (program, slot, in->memory, out->memory, error) ?
-      slot : NULL;
+  cuda_slots_ensure (program, in->memory, out->memory);
+  return slot;
 }
 
 /* window: the frames of a plan that sums over them, of which in is one, and the
  * history that they are in; or NULL. */
 static gboolean
-process (CudaProgram * program, const ConvolveFrame * in,
+begin_job (CudaProgram * program, const ConvolveFrame * in,
     const CudaFrame * window, const ConvolveWindow * slots,
     const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
     GError ** error)
 {
   CudaDevice *device = cuda_program_device (program);
-  g_auto (CudaRange) range = cuda_range_begin ("frame");
-  g_auto (CudaScope) scope = { 0 };
   Flight flight = {.program = program,.device = device,.in = in,.out = out,
     .regions = regions
   };
   CudaSlot *slot;
 
-  if (!cuda_check_cancelled (device, error)
-      || !cuda_scope_enter (&scope, device->context, error))
-    return FALSE;
-  cuda_throttle_begin (device);
-  flight.slot = slot = take_slot (program, in, out, error);
-  if (slot == NULL || (regions != NULL
-          && !cuda_regions_ensure (program, error)))
+  flight.slot = slot = take_slot (program, in, out, regions, error);
+  if (slot == NULL)
     return FALSE;
   place_frame (program, in, slot->in_planes, &flight.device_in);
   flight.device_in.window = window;
@@ -396,6 +392,32 @@ process (CudaProgram * program, const ConvolveFrame * in,
   slot->job = *job = ++device->last_job;
   program->next_slot = (program->next_slot + 1) % program->n_slots;
   return TRUE;
+}
+
+static gboolean
+process (CudaProgram * program, const ConvolveFrame * in,
+    const CudaFrame * window, const ConvolveWindow * slots,
+    const ConvolveFrame * out, const ConvolveRegions * regions, guint64 * job,
+    GError ** error)
+{
+  CudaDevice *device = cuda_program_device (program);
+  g_auto (CudaRange) range = cuda_range_begin ("frame");
+  g_auto (CudaScope) scope = { 0 };
+
+  if (!cuda_check_cancelled (device, error)
+      || !cuda_scope_enter (&scope, device->context, error))
+    return FALSE;
+  cuda_throttle_begin (device);
+  for (;;) {
+    g_autoptr (GError) fault = NULL;
+
+    if (begin_job (program, in, window, slots, out, regions, job, &fault))
+      return TRUE;
+    if (!make_room (program, fault)) {
+      g_propagate_error (error, g_steal_pointer (&fault));
+      return FALSE;
+    }
+  }
 }
 
 gboolean

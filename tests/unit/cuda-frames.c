@@ -191,6 +191,85 @@ test_first_change (void)
   g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
 }
 
+/* ---- where memory is short ---- */
+
+/* Frames of GRAY8 512 x 40 in ordinary memory. */
+#define FRAME (512 * 40)
+/* Weights and the like. */
+#define SLACK 8192
+
+static const ConvolveRect rects[] = { {3, 2, 100, 8}, {200, 10, 300, 24} };
+static const ConvolveRegions regions = { G_N_ELEMENTS (rects), rects };
+
+/* As many frames are in flight as there is memory for, with one more for
+ * regions, whatever is kept for later. */
+static void
+test_regions_first (gconstpointer data)
+{
+  const guint frames = GPOINTER_TO_UINT (data);
+  ConvolveDevice *device = cudatest_open (frames, 1, NULL);
+  ConvolveSettings settings;
+  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  ConvolveProgram *program;
+  TestFrame *in, *out[4];
+  guint64 job[4];
+
+  /* Two frames, up and down: both in flight, or one of them kept for later. */
+  cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
+  convolve_settings_init (&settings);
+  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
+  program = convolve_program_new (device, plan, &error);
+  g_assert_no_error (error);
+  in = cudatest_frame_new (plan, NULL, 0, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (out); i++) {
+    out[i] = cudatest_frame_new (plan, NULL, 0, NULL);
+    convolve_program_process_regions (program, &in->frame, &out[i]->frame,
+        i > 0 ? &regions : NULL, &job[i], &error);
+    g_assert_no_error (error);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (out); i++) {
+    convolve_device_wait (device, job[i], &error);
+    g_assert_no_error (error);
+    cudatest_frame_free (out[i]);
+  }
+  cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
+  convolve_program_free (program);
+  convolve_device_close (device);
+  cudatest_frame_free (in);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
+/* What is kept for later goes where a sum over more frames needs its memory,
+ * on the device and page-locked. */
+static void
+test_history_first (void)
+{
+  ConvolveDevice *device = cudatest_open (1, 1, NULL);
+  ConvolveSettings settings;
+  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  ConvolveHistory *history;
+  TestFrame *in;
+
+  convolve_settings_init (&settings);
+  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
+  cudatest_check (device, plan, 0);     /* what it had is kept now */
+  cudatest_sim ()->limit (4 * FRAME + SLACK, 3 * FRAME);
+  in = cudatest_frame_new (plan, NULL, 0, NULL);
+  history = convolve_history_new (device, &plan->info, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < 4; i++) {
+    convolve_history_store (history, i, &in->frame, &error);
+    g_assert_no_error (error);
+  }
+  cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
+  convolve_history_free (history);
+  convolve_device_close (device);
+  cudatest_frame_free (in);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -204,5 +283,10 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/two-programs", test_two_programs);
   g_test_add_func ("/cuda/spares", test_spares);
   g_test_add_func ("/cuda/first-change", test_first_change);
+  g_test_add_data_func ("/cuda/shortage/regions", GUINT_TO_POINTER (1),
+      test_regions_first);
+  g_test_add_data_func ("/cuda/shortage/regions-in-flight",
+      GUINT_TO_POINTER (2), test_regions_first);
+  g_test_add_func ("/cuda/shortage/history", test_history_first);
   return g_test_run ();
 }

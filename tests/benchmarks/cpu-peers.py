@@ -70,7 +70,7 @@ def gst(options, pixel_format, effect, frames):
 def compare(options, job):
     _, pixel_format, properties, tool, effect = job
     run = {"ffmpeg": ffmpeg, "gst": gst}[tool]
-    sides = [(gst, "videoconvolve backend=cpu n-threads=1 " + properties, 200),
+    sides = [(gst, "videoconvolve backend=cpu n-threads=1 " + properties, 600),
              (run, effect, 10 if tool == "gst" else 30)]
     best = [[float("inf"), float("inf")] for _ in sides]
     for _ in range(options.rounds):

@@ -22,6 +22,9 @@ def measure(*properties):
     result = subprocess.run([sys.argv[1], "test", *properties], env=env, capture_output=True, text=True, timeout=60,
                             stdin=subprocess.DEVNULL)
     print(" ".join(properties), result.stdout, result.stderr, sep="\n")
+    if "tracer of this GStreamer hangs" in result.stderr:
+        print("SKIP: GStreamer's latency tracer hangs without the element, too")
+        sys.exit(77)
     if result.returncode:
         fail("exit status", result.returncode)
     rows = re.findall(r"^(in \w+|source to sink) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+)$", result.stdout, re.M)

@@ -137,10 +137,11 @@ void
 cuda_slot_return (CudaProgram * program, CudaSlot * slot)
 {
   GPtrArray *spares = cuda_program_device (program)->spares;
+  const CudaSlot *kept = spares->len > 0 ? g_ptr_array_index (spares, 0) : NULL;
 
-  /* Frames of another size are over then. */
-  if (spares->len > 0
-      && ((CudaSlot *) g_ptr_array_index (spares, 0))->bytes != slot->bytes)
+  /* Frames of another size, or cut into fewer bands, are over then. */
+  if (kept != NULL
+      && (kept->bytes != slot->bytes || kept->n_made < slot->n_made))
     cuda_slots_drop (cuda_program_device (program));
   if (spares->len < MAX_SPARES)
     g_ptr_array_add (spares, g_memdup2 (slot, sizeof (*slot)));

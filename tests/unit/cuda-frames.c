@@ -124,7 +124,7 @@ test_two_programs (void)
 
 /* Calls of the driver that making the program and its first frame takes. */
 static guint
-count_calls (ConvolveDevice * device, gint width, gdouble sigma)
+count_calls (ConvolveDevice * device, gint width, gint height, gdouble sigma)
 {
   ConvolveSettings settings;
   g_autoptr (ConvolvePlan) plan = NULL;
@@ -132,7 +132,7 @@ count_calls (ConvolveDevice * device, gint width, gdouble sigma)
 
   convolve_settings_init (&settings);
   settings.sigma = sigma;
-  plan = cudatest_plan ("GRAY8", width, 40, &settings);
+  plan = cudatest_plan ("GRAY8", width, height, &settings);
   cudatest_check (device, plan, 0);
   return cudatest_sim ()->calls () - calls;
 }
@@ -144,15 +144,31 @@ test_spares (void)
 {
   ConvolveDevice *device = cudatest_open (2, 8, NULL);
   const gsize frame = 512 * 40;
-  guint first = count_calls (device, 512, 1);
+  guint first = count_calls (device, 512, 40, 1);
 
   for (guint i = 2; i < 4; i++)
-    g_assert_cmpuint (3 * count_calls (device, 512, i), <, 2 * first);
+    g_assert_cmpuint (3 * count_calls (device, 512, 40, i), <, 2 * first);
   /* Two frames of four times the size, up and down, and some weights. */
   cudatest_sim ()->limit (2 * 2 * 4 * frame + 8192, G_MAXSIZE);
-  count_calls (device, 4 * 512, 1);
-  count_calls (device, 512, 1);
+  count_calls (device, 4 * 512, 40, 1);
+  count_calls (device, 512, 40, 1);
   cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
+  convolve_device_close (device);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
+/* Nor does it stand in the way of what frames as large, but of more rows and so
+ * of more bands, leave. */
+static void
+test_spares_of_more_bands (void)
+{
+  ConvolveDevice *device = cudatest_open (2, 64, NULL);
+  guint first;
+
+  count_calls (device, 1024, 20, 1);
+  first = count_calls (device, 512, 40, 1);
+  for (guint i = 2; i < 4; i++)
+    g_assert_cmpuint (3 * count_calls (device, 512, 40, i), <, 2 * first);
   convolve_device_close (device);
   g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
 }
@@ -180,11 +196,11 @@ test_first_change (void)
   out = cudatest_frame_new (plan, NULL, 0, NULL);
   convolve_program_process (before, &in->frame, &out->frame, &job, &error);
   g_assert_no_error (error);
-  change = count_calls (device, 512, 2);
+  change = count_calls (device, 512, 40, 2);
   convolve_device_wait (device, job, &error);
   g_assert_no_error (error);
   convolve_program_free (before);
-  g_assert_cmpuint (change, <=, count_calls (device, 512, 3) + 20);
+  g_assert_cmpuint (change, <=, count_calls (device, 512, 40, 3) + 20);
   cudatest_frame_free (in);
   cudatest_frame_free (out);
   convolve_device_close (device);
@@ -282,6 +298,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/cuda/two-programs", test_two_programs);
   g_test_add_func ("/cuda/spares", test_spares);
+  g_test_add_func ("/cuda/spares-of-more-bands", test_spares_of_more_bands);
   g_test_add_func ("/cuda/first-change", test_first_change);
   g_test_add_data_func ("/cuda/shortage/regions", GUINT_TO_POINTER (1),
       test_regions_first);

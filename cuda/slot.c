@@ -9,8 +9,11 @@
 #include "program.h"
 
 #define MAX_SPARES 2
-/* Of frames larger than this nothing is made beforehand. */
+/* Of frames larger than this nothing is made beforehand, nor where more than
+ * this part of what is left of the device's memory would go: others need some,
+ * too. */
 #define MAX_RESERVED_BYTES (80 << 20)
+#define MAX_RESERVED_PART 8
 
 static gboolean
 create_events (CUevent * events, guint n, guint flags, GError ** error)
@@ -160,16 +163,27 @@ cuda_slots_drop (CudaDevice * device)
   return any;
 }
 
+/* For so many frames, up and down. */
+static gboolean
+has_plenty (gsize frame_bytes, guint frames)
+{
+  size_t left, all;
+
+  return frame_bytes <= MAX_RESERVED_BYTES
+      && CU_CALL (cuMemGetInfo, &left, &all) == CUDA_SUCCESS
+      && 2 * frames * frame_bytes <= left / MAX_RESERVED_PART;
+}
+
 void
 cuda_slots_reserve (CudaProgram * program)
 {
   CudaDevice *device = cuda_program_device (program);
+  guint n = MIN (program->n_slots, MAX_SPARES);
 
-  if (program->frame_bytes == device->reserved_bytes
-      || program->frame_bytes > MAX_RESERVED_BYTES)
+  if (program->frame_bytes == device->reserved_bytes)
     return;
   device->reserved_bytes = program->frame_bytes;
-  for (guint i = 0; i < MIN (program->n_slots, MAX_SPARES); i++) {
+  for (guint i = 0; has_plenty (program->frame_bytes, n) && i < n; i++) {
     CudaSlot slot = { 0 };
 
     if (!slot_make (program, &slot, NULL)) {

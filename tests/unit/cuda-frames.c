@@ -231,8 +231,6 @@ test_regions_first (gconstpointer data)
   TestFrame *in, *out[4];
   guint64 job[4];
 
-  /* Two frames, up and down: both in flight, or one of them kept for later. */
-  cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
   convolve_settings_init (&settings);
   plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   program = convolve_program_new (device, plan, &error);
@@ -243,6 +241,9 @@ test_regions_first (gconstpointer data)
     convolve_program_process_regions (program, &in->frame, &out[i]->frame,
         i > 0 ? &regions : NULL, &job[i], &error);
     g_assert_no_error (error);
+    /* Two frames, up and down: both in flight, or one of them kept for
+     * later. */
+    cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
   }
   for (guint i = 0; i < G_N_ELEMENTS (out); i++) {
     convolve_device_wait (device, job[i], &error);
@@ -286,6 +287,46 @@ test_history_first (void)
   g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
 }
 
+/* Where there is just enough for two users of a GPU, the first one keeps
+ * nothing for later. */
+static void
+test_two_users (void)
+{
+  ConvolveDevice *device[] = { cudatest_open (1, 1, NULL),
+    cudatest_open (1, 1, NULL)
+  };
+  ConvolveSettings settings;
+  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  ConvolveProgram *program[2];
+  TestFrame *in, *out[2];
+
+  cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
+  convolve_settings_init (&settings);
+  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
+  in = cudatest_frame_new (plan, NULL, 0, NULL);
+  for (guint i = 0; i < 2; i++) {
+    guint64 job;
+
+    program[i] = convolve_program_new (device[i], plan, &error);
+    g_assert_no_error (error);
+    out[i] = cudatest_frame_new (plan, NULL, 0, NULL);
+    convolve_program_process (program[i], &in->frame, &out[i]->frame, &job,
+        &error);
+    g_assert_no_error (error);
+    convolve_device_wait (device[i], job, &error);
+    g_assert_no_error (error);
+  }
+  cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
+  for (guint i = 0; i < 2; i++) {
+    convolve_program_free (program[i]);
+    convolve_device_close (device[i]);
+    cudatest_frame_free (out[i]);
+  }
+  cudatest_frame_free (in);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -305,5 +346,6 @@ main (int argc, char **argv)
   g_test_add_data_func ("/cuda/shortage/regions-in-flight",
       GUINT_TO_POINTER (2), test_regions_first);
   g_test_add_func ("/cuda/shortage/history", test_history_first);
+  g_test_add_func ("/cuda/shortage/two-users", test_two_users);
   return g_test_run ();
 }

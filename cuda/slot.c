@@ -152,15 +152,22 @@ cuda_slot_return (CudaProgram * program, CudaSlot * slot)
     cuda_slot_clear (slot);
 }
 
-gboolean
+void
 cuda_slots_drop (CudaDevice * device)
 {
-  gboolean any = device->spares->len > 0;
-
   for (guint i = 0; i < device->spares->len; i++)
     cuda_slot_clear (g_ptr_array_index (device->spares, i));
   g_ptr_array_set_size (device->spares, 0);
-  return any;
+}
+
+gboolean
+cuda_slots_give_way (CudaDevice * device, const GError * shortage)
+{
+  if (device->spares->len == 0 || !g_error_matches (shortage, CONVOLVE_ERROR,
+          CONVOLVE_ERROR_NO_MEMORY))
+    return FALSE;
+  cuda_slots_drop (device);
+  return TRUE;
 }
 
 /* For so many frames, up and down. */
@@ -183,7 +190,9 @@ cuda_slots_reserve (CudaProgram * program)
   if (program->frame_bytes == device->reserved_bytes)
     return;
   device->reserved_bytes = program->frame_bytes;
-  for (guint i = 0; has_plenty (program->frame_bytes, n) && i < n; i++) {
+  if (!has_plenty (program->frame_bytes, n))
+    return;
+  for (guint i = 0; i < n; i++) {
     CudaSlot slot = { 0 };
 
     if (!slot_make (program, &slot, NULL)) {

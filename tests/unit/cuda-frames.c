@@ -122,17 +122,23 @@ test_two_programs (void)
 
 /* ---- other values for the same frames ---- */
 
+static ConvolvePlan *
+gray_plan (gint width, gint height, gdouble sigma)
+{
+  ConvolveSettings settings;
+
+  convolve_settings_init (&settings);
+  settings.sigma = sigma;
+  return cudatest_plan ("GRAY8", width, height, &settings);
+}
+
 /* Calls of the driver that making the program and its first frame takes. */
 static guint
 count_calls (ConvolveDevice * device, gint width, gint height, gdouble sigma)
 {
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (ConvolvePlan) plan = gray_plan (width, height, sigma);
   guint calls = cudatest_sim ()->calls ();
 
-  convolve_settings_init (&settings);
-  settings.sigma = sigma;
-  plan = cudatest_plan ("GRAY8", width, height, &settings);
   cudatest_check (device, plan, 0);
   return cudatest_sim ()->calls () - calls;
 }
@@ -180,16 +186,13 @@ static void
 test_first_change (void)
 {
   ConvolveDevice *device = cudatest_open (2, 8, NULL);
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (ConvolvePlan) plan = gray_plan (512, 40, 1);
   g_autoptr (GError) error = NULL;
   ConvolveProgram *before;
   TestFrame *in, *out;
   guint64 job;
   guint change;
 
-  convolve_settings_init (&settings);
-  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   before = convolve_program_new (device, plan, &error);
   g_assert_no_error (error);
   in = cudatest_frame_new (plan, NULL, 0, NULL);
@@ -224,15 +227,12 @@ test_regions_first (gconstpointer data)
 {
   const guint frames = GPOINTER_TO_UINT (data);
   ConvolveDevice *device = cudatest_open (frames, 1, NULL);
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (ConvolvePlan) plan = gray_plan (512, 40, 1);
   g_autoptr (GError) error = NULL;
   ConvolveProgram *program;
   TestFrame *in, *out[4];
   guint64 job[4];
 
-  convolve_settings_init (&settings);
-  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   program = convolve_program_new (device, plan, &error);
   g_assert_no_error (error);
   in = cudatest_frame_new (plan, NULL, 0, NULL);
@@ -263,14 +263,11 @@ static void
 test_history_first (void)
 {
   ConvolveDevice *device = cudatest_open (1, 1, NULL);
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (ConvolvePlan) plan = gray_plan (512, 40, 1);
   g_autoptr (GError) error = NULL;
   ConvolveHistory *history;
   TestFrame *in;
 
-  convolve_settings_init (&settings);
-  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   cudatest_check (device, plan, 0);     /* what it had is kept now */
   cudatest_sim ()->limit (4 * FRAME + SLACK, 3 * FRAME);
   in = cudatest_frame_new (plan, NULL, 0, NULL);
@@ -295,15 +292,12 @@ test_two_users (void)
   ConvolveDevice *device[] = { cudatest_open (1, 1, NULL),
     cudatest_open (1, 1, NULL)
   };
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (ConvolvePlan) plan = gray_plan (512, 40, 1);
   g_autoptr (GError) error = NULL;
   ConvolveProgram *program[2];
   TestFrame *in, *out[2];
 
   cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
-  convolve_settings_init (&settings);
-  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   in = cudatest_frame_new (plan, NULL, 0, NULL);
   for (guint i = 0; i < 2; i++) {
     guint64 job;

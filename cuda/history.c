@@ -214,8 +214,7 @@ ensure_memory (CudaHistory * self, Slot * slot, const ConvolveFrame * in,
       && (in->memory != CONVOLVE_MEMORY_HOST
           || ensure_staging (self, &shortage)))
     return TRUE;
-  if (g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY)
-      && cuda_slots_drop (self->device))
+  if (cuda_slots_give_way (self->device, shortage))
     return ensure_memory (self, slot, in, error);
   g_propagate_error (error, g_steal_pointer (&shortage));
   return FALSE;

@@ -7,20 +7,16 @@
 #include "banded.h"
 #include "program.h"
 
-static guint
-sample_bytes (const ConvolveLayout * layout)
-{
-  return layout->type == CONVOLVE_SAMPLE_U8 ? 1 : 2;
-}
-
 static gboolean
 is_contiguous (const ConvolveLayout * layout)
 {
+  guint bytes = convolve_layout_sample_bytes (layout);
+
   if (layout->type == CONVOLVE_SAMPLE_BITS32LE
-      || layout->pixel_step != layout->n_components * sample_bytes (layout))
+      || layout->pixel_step != layout->n_components * bytes)
     return FALSE;
   for (guint c = 0; c < layout->n_components; c++)
-    if (layout->component[c].offset != c * sample_bytes (layout))
+    if (layout->component[c].offset != c * bytes)
       return FALSE;
   return TRUE;
 }

@@ -325,11 +325,10 @@ keep_one_slot (CudaProgram * program)
 static gboolean
 make_room (CudaProgram * program, const GError * shortage)
 {
-  if (!g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY))
-    return FALSE;
-  if (cuda_slots_drop (cuda_program_device (program)))
+  if (cuda_slots_give_way (cuda_program_device (program), shortage))
     return TRUE;
-  if (program->n_slots == 1)
+  if (program->n_slots == 1 || !g_error_matches (shortage, CONVOLVE_ERROR,
+          CONVOLVE_ERROR_NO_MEMORY))
     return FALSE;
   g_info ("one frame in flight: %s", shortage->message);
   keep_one_slot (program);

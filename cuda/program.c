@@ -104,8 +104,7 @@ add_slots (CudaProgram * program, guint wanted, GError ** error)
 
     if (add_slot (program, &shortage))
       continue;
-    if (g_error_matches (shortage, CONVOLVE_ERROR, CONVOLVE_ERROR_NO_MEMORY)
-        && cuda_slots_drop (cuda_program_device (program))) {
+    if (cuda_slots_give_way (cuda_program_device (program), shortage)) {
       cuda_slot_clear (&program->slot[--program->n_slots]);
       continue;
     }
@@ -151,7 +150,7 @@ cuda_program_new (CudaDevice * device, ConvolvePlan * plan, GError ** error)
 {
   CudaProgram *program = g_new0 (CudaProgram, 1);
   g_autoptr (GError) fault = NULL;
-  gboolean ok, again = FALSE;
+  gboolean ok, again;
 
   program->parent.device = &device->parent;
   program->parent.plan = convolve_plan_ref (plan);
@@ -163,9 +162,7 @@ cuda_program_new (CudaDevice * device, ConvolvePlan * plan, GError ** error)
 
     ok = cuda_scope_enter (&scope, device->context, &fault)
         && program_init (program, &fault);
-    if (!ok && g_error_matches (fault, CONVOLVE_ERROR,
-            CONVOLVE_ERROR_NO_MEMORY))
-      again = cuda_slots_drop (device);
+    again = !ok && cuda_slots_give_way (device, fault);
   }
   program->complete = ok;
   if (ok)

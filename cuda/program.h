@@ -283,8 +283,10 @@ gboolean cuda_slot_ensure (CudaProgram * program, CudaSlot * slot, ConvolveMemor
 void cuda_slot_clear (CudaSlot * slot);
 /* Clears it, or keeps it for a program to come. */
 void cuda_slot_return (CudaProgram * program, CudaSlot * slot);
-/* Frees what is kept; FALSE if there was nothing. */
-gboolean cuda_slots_drop (CudaDevice * device);
+/* Frees what is kept. */
+void cuda_slots_drop (CudaDevice * device);
+/* The same where memory was short. FALSE if that was not the error, or nothing was kept. */
+gboolean cuda_slots_give_way (CudaDevice * device, const GError * shortage);
 /* Makes some, once for each size of frames, if there is memory for them. */
 void cuda_slots_reserve (CudaProgram * program);
 /* Gives what is kept the memory that the program's slots have; where that is short nothing is kept any more. */

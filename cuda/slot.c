@@ -9,8 +9,11 @@
 #include "program.h"
 
 #define MAX_SPARES 2
-/* Of frames larger than this nothing is made beforehand. */
+/* Of frames larger than this nothing is made beforehand, nor where more than
+ * this part of what is left of the device's memory would go: others need some,
+ * too. */
 #define MAX_RESERVED_BYTES (80 << 20)
+#define MAX_RESERVED_PART 8
 
 static gboolean
 create_events (CUevent * events, guint n, guint flags, GError ** error)
@@ -137,10 +140,11 @@ void
 cuda_slot_return (CudaProgram * program, CudaSlot * slot)
 {
   GPtrArray *spares = cuda_program_device (program)->spares;
+  const CudaSlot *kept = spares->len > 0 ? g_ptr_array_index (spares, 0) : NULL;
 
-  /* Frames of another size are over then. */
-  if (spares->len > 0
-      && ((CudaSlot *) g_ptr_array_index (spares, 0))->bytes != slot->bytes)
+  /* Frames of another size, or cut into fewer bands, are over then. */
+  if (kept != NULL
+      && (kept->bytes != slot->bytes || kept->n_made < slot->n_made))
     cuda_slots_drop (cuda_program_device (program));
   if (spares->len < MAX_SPARES)
     g_ptr_array_add (spares, g_memdup2 (slot, sizeof (*slot)));
@@ -148,27 +152,47 @@ cuda_slot_return (CudaProgram * program, CudaSlot * slot)
     cuda_slot_clear (slot);
 }
 
-gboolean
+void
 cuda_slots_drop (CudaDevice * device)
 {
-  gboolean any = device->spares->len > 0;
-
   for (guint i = 0; i < device->spares->len; i++)
     cuda_slot_clear (g_ptr_array_index (device->spares, i));
   g_ptr_array_set_size (device->spares, 0);
-  return any;
+}
+
+gboolean
+cuda_slots_give_way (CudaDevice * device, const GError * shortage)
+{
+  if (device->spares->len == 0 || !g_error_matches (shortage, CONVOLVE_ERROR,
+          CONVOLVE_ERROR_NO_MEMORY))
+    return FALSE;
+  cuda_slots_drop (device);
+  return TRUE;
+}
+
+/* For so many frames, up and down. */
+static gboolean
+has_plenty (gsize frame_bytes, guint frames)
+{
+  size_t left, all;
+
+  return frame_bytes <= MAX_RESERVED_BYTES
+      && CU_CALL (cuMemGetInfo, &left, &all) == CUDA_SUCCESS
+      && 2 * frames * frame_bytes <= left / MAX_RESERVED_PART;
 }
 
 void
 cuda_slots_reserve (CudaProgram * program)
 {
   CudaDevice *device = cuda_program_device (program);
+  guint n = MIN (program->n_slots, MAX_SPARES);
 
-  if (program->frame_bytes == device->reserved_bytes
-      || program->frame_bytes > MAX_RESERVED_BYTES)
+  if (program->frame_bytes == device->reserved_bytes)
     return;
   device->reserved_bytes = program->frame_bytes;
-  for (guint i = 0; i < MIN (program->n_slots, MAX_SPARES); i++) {
+  if (!has_plenty (program->frame_bytes, n))
+    return;
+  for (guint i = 0; i < n; i++) {
     CudaSlot slot = { 0 };
 
     if (!slot_make (program, &slot, NULL)) {

@@ -19,8 +19,8 @@ def main():
         if test['result'] in GOOD:
             continue
         print(f'{label}: {test["name"]}: {test["result"]} after {test["duration"]:.1f} s')
-        written = (test.get('stdout') or '') + (test.get('stderr') or '')
-        print(''.join(f'    {line}\n' for line in written.splitlines()[-LINES:]), end='')
+        written = (test.get('stdout') or '').splitlines() + (test.get('stderr') or '').splitlines()
+        print(''.join(f'    {line}\n' for line in written[-LINES:]), end='')
 
 
 if __name__ == '__main__':

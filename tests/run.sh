@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Installs what is missing, builds, and runs the tests; needs Debian 12 and root or sudo.
+# Installs what is missing, builds, and runs the tests; needs Debian 12 or 13 and root or sudo.
 #   ./tests/run.sh           every set-up: plain, leaks, valgrind, and a build with sanitizers
 #   ./tests/run.sh --quick   the plain suite alone
 # The last line is "N passed, N failed, N skipped"; the exit status is 0 only if nothing failed.

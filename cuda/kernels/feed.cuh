@@ -94,6 +94,8 @@ near_pixels (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, const Colu
 
 /* The same pixels as the working warps see them: those that read them wait for each other while the first warp moves
  * what is left of the picture and the last one what is right of it. (The loading warp would hold up all of them.)
+ * Who waits differs from task to task, but the barrier is one: before a task in which several wait all have ended
+ * those before.
  * PLACE: where behind the stages the warps' words lie; 0: in a register. */
 template <int PIXEL, int PLACE> struct Edges {
   /* The lane's word, and in its highest five bits the warps that wait; 0: this warp reads nothing that is moved. */
@@ -122,6 +124,9 @@ template <int PIXEL, int PLACE> struct Edges {
     int n_left = min (max ((reach - x0 + pixels - 1) / pixels, 0), warps);
     int first_right = min (max ((p.width - span - x0 + pixels) / pixels, n_left), warps);
 
+    /* Where registers are short always: to tell takes some. */
+    if (PLACE || (n_left + warps - first_right > 1 && border_index (l.border, -1, 1) >= 0))
+      worker_barrier (32 * warps);
     if (warp >= n_left && warp < first_right)
       return 0;
 
@@ -155,7 +160,10 @@ template <int PIXEL, int PLACE> struct Edges {
         move_pixel<PIXEL> (row + (word & 0xfff), row + (word >> 12 & 0xfff));
       fence_copies ();
     }
-    edge_barrier (32 * (word >> 27));
+    if (word >> 27 > 1)
+      edge_barrier (32 * (word >> 27));
+    else
+      __syncwarp ();
   }
 };
 

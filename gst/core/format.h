@@ -52,6 +52,13 @@ typedef struct {
   ConvolveComponent component[CONVOLVE_MAX_COMPONENTS];
 } ConvolveLayout;
 
+/* Bytes of a sample; of the word that holds it, where several share one of 32 bits, 2. */
+static inline guint
+convolve_layout_sample_bytes (const ConvolveLayout * layout)
+{
+  return layout->type == CONVOLVE_SAMPLE_U8 ? 1 : 2;
+}
+
 typedef struct {
   GstVideoFormat format;
   guint8 n_layouts;

@@ -13,12 +13,6 @@
 
 /* ---- bytes ---- */
 
-static guint64
-sample_bytes (const ConvolveLayout * layout)
-{
-  return layout->type == CONVOLVE_SAMPLE_U8 ? 1 : 2;
-}
-
 static guint
 count_components (const ConvolvePass * pass, ConvolveAction action)
 {
@@ -38,7 +32,8 @@ pixel_bytes_read (const ConvolvePass * pass, guint frames)
 
   if (pass->layout.type == CONVOLVE_SAMPLE_BITS32LE)
     return 4 * (filtered > 0 ? frames : copied > 0);
-  return sample_bytes (&pass->layout) * ((guint64) filtered * frames + copied);
+  return ((guint64) filtered * frames + copied)
+      * convolve_layout_sample_bytes (&pass->layout);
 }
 
 static guint64
@@ -46,7 +41,7 @@ pixel_bytes_written (const ConvolveLayout * layout)
 {
   if (layout->type == CONVOLVE_SAMPLE_BITS32LE)
     return 4;
-  return sample_bytes (layout) * layout->n_components;
+  return convolve_layout_sample_bytes (layout) * layout->n_components;
 }
 
 static gboolean
@@ -146,7 +141,7 @@ convolve_pass_work (const ConvolvePass * pass, ConvolveWork * work)
     return;
   if (alpha_is_apart (pass))
     work->bytes_read += (guint64) pass->alpha.width * pass->alpha.height
-        * sample_bytes (&pass->alpha.layout) * frames;
+        * convolve_layout_sample_bytes (&pass->alpha.layout) * frames;
 
   once = pass->coarse ? coarse_multiply_adds (pass) :
       operation->combine == CONVOLVE_COMBINE_DETAIL ?

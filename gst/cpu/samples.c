@@ -27,7 +27,7 @@ is_even (const ConvolveLayout * layout, guint distance)
 void
 convolve_cpu_samples_init (CpuSamples * samples, const ConvolveLayout * layout)
 {
-  guint bytes = layout->type == CONVOLVE_SAMPLE_U8 ? 1 : 2;
+  guint bytes = convolve_layout_sample_bytes (layout);
   const ConvolveComponent *first = &layout->component[0];
 
   samples->layout = layout;

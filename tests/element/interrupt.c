@@ -45,9 +45,10 @@ work (void)
   return &works[g_getenv ("ELEMENT_TEST_KEEPS_DEVICE") != NULL];
 }
 
-/* Long enough to be in the middle of it, and what counts as at once. */
+/* Long enough to be in the middle of it, and what counts as at once, on a busy
+ * machine too. */
 #define WAIT (G_USEC_PER_SEC / 5)
-#define SOON (2 * G_USEC_PER_SEC)
+#define SOON (4 * G_USEC_PER_SEC)
 
 typedef struct
 {

@@ -2,6 +2,8 @@
 /* Regions of interest: what is filtered, what is not, what it costs. */
 #include "pictures.h"
 
+#include <time.h>
+
 #define SIZE "width=62,height=38,framerate=25/1"
 #define PICTURE_CAPS "video/x-raw,format=%s," SIZE
 
@@ -282,22 +284,34 @@ GST_END_TEST;
 
 /* ---- cost ---- */
 
+static gboolean
+is_gpu (const gchar * device)
+{
+  return device != NULL && g_str_has_prefix (device, "CUDA")
+      && strstr (device, "Simulated") == NULL;
+}
+
 /* What filtering has taken so far, in ns. The simulated device works in no time
- * by its own events: there it is the clock's. */
+ * by its own events: there, and on the CPU, it is the process's time of a
+ * processor, for which others on a busy machine do not count. */
 static guint64
 filter_time (GstHarness * h)
 {
   GstStructure *stats;
   const gchar *device;
+  struct timespec spent;
   guint64 time;
+  gboolean gpu;
 
   g_object_get (h->element, "stats", &stats, NULL);
   fail_unless (gst_structure_get_uint64 (stats, "kernel", &time));
   device = gst_structure_get_string (stats, "device");
-  if (device != NULL && strstr (device, "Simulated") != NULL)
-    time = g_get_monotonic_time () * 1000;
+  gpu = is_gpu (device);
   gst_structure_free (stats);
-  return time;
+  if (gpu)
+    return time;
+  fail_unless_equals_int (clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &spent), 0);
+  return spent.tv_sec * GST_SECOND + spent.tv_nsec;
 }
 
 /* How much larger a picture has to be for more than launches to take time. */
@@ -315,8 +329,7 @@ picture_scale (void)
   gst_buffer_unref (gst_harness_pull (h));
   g_object_get (h->element, "stats", &stats, NULL);
   device = gst_structure_get_string (stats, "device");
-  scale = device != NULL && g_str_has_prefix (device, "CUDA")
-      && strstr (device, "Simulated") == NULL ? 20 : 1;
+  scale = is_gpu (device) ? 20 : 1;
   gst_structure_free (stats);
   gst_harness_teardown (h);
   return scale;
@@ -356,15 +369,20 @@ GST_START_TEST (test_cost_follows_size)
   GstHarness *h = element_harness (scale > 1 ? "videoconvolve filter=disk "
       "radius=20 n-threads=1 roi-mode=inside" : "videoconvolve filter=disk "
       "radius=14 n-threads=1 roi-mode=inside", caps);
-  guint64 whole = frame_time (h, scale, 0, 0, 320, 240);
-  guint64 part = frame_time (h, scale, 100, 75, 80, 60);
-  guint64 little = frame_time (h, scale, 100, 75, 16, 16);
-  guint64 none = frame_time (h, scale, -9, -9, 1, 1);
+  guint64 whole = 0, part = 0, little = 0, none = 0;
+  gboolean follows = FALSE;
 
-  fail_unless (3 * part < whole && 5 * little < whole && 5 * none < whole,
-      "a frame took %" G_GUINT64_FORMAT " ns, a sixteenth %" G_GUINT64_FORMAT
-      ", a 300th %" G_GUINT64_FORMAT ", nothing %" G_GUINT64_FORMAT, whole,
-      part, little, none);
+  /* Whoever shares caches and clock may disturb one measurement, not each. */
+  for (guint i = 0; i < 5 && !follows; i++) {
+    whole = frame_time (h, scale, 0, 0, 320, 240);
+    part = frame_time (h, scale, 100, 75, 80, 60);
+    little = frame_time (h, scale, 100, 75, 16, 16);
+    none = frame_time (h, scale, -9, -9, 1, 1);
+    follows = 3 * part < whole && 5 * little < whole && 5 * none < whole;
+  }
+  fail_unless (follows, "a frame took %" G_GUINT64_FORMAT
+      " ns, a sixteenth %" G_GUINT64_FORMAT ", a 300th %" G_GUINT64_FORMAT
+      ", nothing %" G_GUINT64_FORMAT, whole, part, little, none);
   g_free (caps);
   gst_harness_teardown (h);
 }

@@ -122,17 +122,23 @@ test_two_programs (void)
 
 /* ---- other values for the same frames ---- */
 
-/* Calls of the driver that making the program and its first frame takes. */
-static guint
-count_calls (ConvolveDevice * device, gint width, gdouble sigma)
+static ConvolvePlan *
+gray_plan (gint width, gint height, gdouble sigma)
 {
   ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
-  guint calls = cudatest_sim ()->calls ();
 
   convolve_settings_init (&settings);
   settings.sigma = sigma;
-  plan = cudatest_plan ("GRAY8", width, 40, &settings);
+  return cudatest_plan ("GRAY8", width, height, &settings);
+}
+
+/* Calls of the driver that making the program and its first frame takes. */
+static guint
+count_calls (ConvolveDevice * device, gint width, gint height, gdouble sigma)
+{
+  g_autoptr (ConvolvePlan) plan = gray_plan (width, height, sigma);
+  guint calls = cudatest_sim ()->calls ();
+
   cudatest_check (device, plan, 0);
   return cudatest_sim ()->calls () - calls;
 }
@@ -144,15 +150,31 @@ test_spares (void)
 {
   ConvolveDevice *device = cudatest_open (2, 8, NULL);
   const gsize frame = 512 * 40;
-  guint first = count_calls (device, 512, 1);
+  guint first = count_calls (device, 512, 40, 1);
 
   for (guint i = 2; i < 4; i++)
-    g_assert_cmpuint (3 * count_calls (device, 512, i), <, 2 * first);
+    g_assert_cmpuint (3 * count_calls (device, 512, 40, i), <, 2 * first);
   /* Two frames of four times the size, up and down, and some weights. */
   cudatest_sim ()->limit (2 * 2 * 4 * frame + 8192, G_MAXSIZE);
-  count_calls (device, 4 * 512, 1);
-  count_calls (device, 512, 1);
+  count_calls (device, 4 * 512, 40, 1);
+  count_calls (device, 512, 40, 1);
   cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
+  convolve_device_close (device);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
+/* Nor does it stand in the way of what frames as large, but of more rows and so
+ * of more bands, leave. */
+static void
+test_spares_of_more_bands (void)
+{
+  ConvolveDevice *device = cudatest_open (2, 64, NULL);
+  guint first;
+
+  count_calls (device, 1024, 20, 1);
+  first = count_calls (device, 512, 40, 1);
+  for (guint i = 2; i < 4; i++)
+    g_assert_cmpuint (3 * count_calls (device, 512, 40, i), <, 2 * first);
   convolve_device_close (device);
   g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
 }
@@ -164,27 +186,24 @@ static void
 test_first_change (void)
 {
   ConvolveDevice *device = cudatest_open (2, 8, NULL);
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (ConvolvePlan) plan = gray_plan (512, 40, 1);
   g_autoptr (GError) error = NULL;
   ConvolveProgram *before;
   TestFrame *in, *out;
   guint64 job;
   guint change;
 
-  convolve_settings_init (&settings);
-  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   before = convolve_program_new (device, plan, &error);
   g_assert_no_error (error);
   in = cudatest_frame_new (plan, NULL, 0, NULL);
   out = cudatest_frame_new (plan, NULL, 0, NULL);
   convolve_program_process (before, &in->frame, &out->frame, &job, &error);
   g_assert_no_error (error);
-  change = count_calls (device, 512, 2);
+  change = count_calls (device, 512, 40, 2);
   convolve_device_wait (device, job, &error);
   g_assert_no_error (error);
   convolve_program_free (before);
-  g_assert_cmpuint (change, <=, count_calls (device, 512, 3) + 20);
+  g_assert_cmpuint (change, <=, count_calls (device, 512, 40, 3) + 20);
   cudatest_frame_free (in);
   cudatest_frame_free (out);
   convolve_device_close (device);
@@ -208,17 +227,12 @@ test_regions_first (gconstpointer data)
 {
   const guint frames = GPOINTER_TO_UINT (data);
   ConvolveDevice *device = cudatest_open (frames, 1, NULL);
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (ConvolvePlan) plan = gray_plan (512, 40, 1);
   g_autoptr (GError) error = NULL;
   ConvolveProgram *program;
   TestFrame *in, *out[4];
   guint64 job[4];
 
-  /* Two frames, up and down: both in flight, or one of them kept for later. */
-  cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
-  convolve_settings_init (&settings);
-  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   program = convolve_program_new (device, plan, &error);
   g_assert_no_error (error);
   in = cudatest_frame_new (plan, NULL, 0, NULL);
@@ -227,6 +241,9 @@ test_regions_first (gconstpointer data)
     convolve_program_process_regions (program, &in->frame, &out[i]->frame,
         i > 0 ? &regions : NULL, &job[i], &error);
     g_assert_no_error (error);
+    /* Two frames, up and down: both in flight, or one of them kept for
+     * later. */
+    cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
   }
   for (guint i = 0; i < G_N_ELEMENTS (out); i++) {
     convolve_device_wait (device, job[i], &error);
@@ -246,14 +263,11 @@ static void
 test_history_first (void)
 {
   ConvolveDevice *device = cudatest_open (1, 1, NULL);
-  ConvolveSettings settings;
-  g_autoptr (ConvolvePlan) plan = NULL;
+  g_autoptr (ConvolvePlan) plan = gray_plan (512, 40, 1);
   g_autoptr (GError) error = NULL;
   ConvolveHistory *history;
   TestFrame *in;
 
-  convolve_settings_init (&settings);
-  plan = cudatest_plan ("GRAY8", 512, 40, &settings);
   cudatest_check (device, plan, 0);     /* what it had is kept now */
   cudatest_sim ()->limit (4 * FRAME + SLACK, 3 * FRAME);
   in = cudatest_frame_new (plan, NULL, 0, NULL);
@@ -270,6 +284,43 @@ test_history_first (void)
   g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
 }
 
+/* Where there is just enough for two users of a GPU, the first one keeps
+ * nothing for later. */
+static void
+test_two_users (void)
+{
+  ConvolveDevice *device[] = { cudatest_open (1, 1, NULL),
+    cudatest_open (1, 1, NULL)
+  };
+  g_autoptr (ConvolvePlan) plan = gray_plan (512, 40, 1);
+  g_autoptr (GError) error = NULL;
+  ConvolveProgram *program[2];
+  TestFrame *in, *out[2];
+
+  cudatest_sim ()->limit (2 * 2 * FRAME + SLACK, G_MAXSIZE);
+  in = cudatest_frame_new (plan, NULL, 0, NULL);
+  for (guint i = 0; i < 2; i++) {
+    guint64 job;
+
+    program[i] = convolve_program_new (device[i], plan, &error);
+    g_assert_no_error (error);
+    out[i] = cudatest_frame_new (plan, NULL, 0, NULL);
+    convolve_program_process (program[i], &in->frame, &out[i]->frame, &job,
+        &error);
+    g_assert_no_error (error);
+    convolve_device_wait (device[i], job, &error);
+    g_assert_no_error (error);
+  }
+  cudatest_sim ()->limit (G_MAXSIZE, G_MAXSIZE);
+  for (guint i = 0; i < 2; i++) {
+    convolve_program_free (program[i]);
+    convolve_device_close (device[i]);
+    cudatest_frame_free (out[i]);
+  }
+  cudatest_frame_free (in);
+  g_assert_cmpuint (cudatest_sim ()->live (), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -282,11 +333,13 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/cuda/two-programs", test_two_programs);
   g_test_add_func ("/cuda/spares", test_spares);
+  g_test_add_func ("/cuda/spares-of-more-bands", test_spares_of_more_bands);
   g_test_add_func ("/cuda/first-change", test_first_change);
   g_test_add_data_func ("/cuda/shortage/regions", GUINT_TO_POINTER (1),
       test_regions_first);
   g_test_add_data_func ("/cuda/shortage/regions-in-flight",
       GUINT_TO_POINTER (2), test_regions_first);
   g_test_add_func ("/cuda/shortage/history", test_history_first);
+  g_test_add_func ("/cuda/shortage/two-users", test_two_users);
   return g_test_run ();
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/banded.h"
+#include "ptx.h"
 #include "samples.h"
 #include "sim.h"
 
@@ -570,12 +571,18 @@ void
 sim_kernel_run (const SimKernel * kernel, const void *parameters, guint grid,
     guint shared_bytes)
 {
+  const gchar *folder = g_getenv ("SIMCUDA_PTX");
+
   runs[kernel - kernels]++;
   if (is_stage (kernel)
       && shared_bytes < stage_shared_bytes (kernel, parameters))
     sim_misuse ("%s: %u bytes of shared memory are too few", kernel->name,
         shared_bytes);
-  if (is_sums (kernel))
+  if (folder != NULL)
+    ptx_run (folder, kernel->name, parameters,
+        sim_kernel_parameter_bytes (kernel), grid, sim_kernel_threads (kernel,
+            parameters), shared_bytes);
+  else if (is_sums (kernel))
     sim_run_sums (kernel, parameters, grid, shared_bytes);
   else if (is_stage (kernel))
     sim_run_stage (kernel, parameters);

@@ -181,7 +181,8 @@ cuMemGetInfo (size_t *available, size_t *total)
 {
   ENTER ();
   NEED_CONTEXT ();
-  *available = *total = (gsize) 1 << 30;
+  *total = (gsize) 1 << 30;
+  *available = MIN (*total, bytes_left (FALSE));
   return CUDA_SUCCESS;
 }
 

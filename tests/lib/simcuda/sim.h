@@ -15,6 +15,7 @@
  *   SIMCUDA_CC=8.6           compute capability
  *   SIMCUDA_SHARED=bytes     shared memory that a block can have
  *   SIMCUDA_LEAKS=0          leaks are of no interest
+ *   SIMCUDA_PTX=folder       kernels run from their PTX in that folder, in place of plain C: ptx.h
  *   SIMCUDA_AFTER_FAULT=1    calls after an error that is for good are no misuse: other libraries make them
  */
 #pragma once

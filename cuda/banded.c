@@ -130,6 +130,13 @@ weights_of (const ConvolveMatrix * matrix)
   matrix->weights, matrix->width * matrix->height};
 }
 
+static gboolean
+is_weighted (const CudaVariant * variant)
+{
+  return variant->route == CONVOLVE_ROUTE_WEIGHTED
+      || variant->route == CONVOLVE_ROUTE_FOLDED_WEIGHTED;
+}
+
 /* Appends what the kernels find of a term (NULL: a copy's) in memory; see
  * banded.h. */
 void
@@ -138,7 +145,7 @@ cuda_banded_append_term (GArray * weights, const ConvolveTerm * term,
 {
   gboolean separable = variant->route != CONVOLVE_ROUTE_DIRECT;
   gboolean words = variant->samples == CONVOLVE_SAMPLES_U16;
-  gboolean shares = variant->route == CONVOLVE_ROUTE_WEIGHTED;
+  gboolean shares = is_weighted (variant);
   Weights part[2] = {
     weights_of (term == NULL ? NULL : separable ? term->x : term->matrix),
     weights_of (term == NULL ? NULL : term->y),
@@ -169,10 +176,11 @@ cuda_banded_append_term (GArray * weights, const ConvolveTerm * term,
 /* ---- which passes ---- */
 
 /* A row of weights as half floats: sums of magnitudes, of the weights, of what
- * stands beside them (words), of what neither holds. */
+ * stands beside them (words), of what neither holds; and of what stands beside
+ * them the larger of what is above 0 and what is below. */
 typedef struct
 {
-  gdouble sum, rest, error;
+  gdouble sum, rest, error, one_way;
 } Weighed;
 
 static Weighed
@@ -181,6 +189,7 @@ weigh (const ConvolveMatrix * matrix, gboolean words)
   guint n = matrix->width * matrix->height;
   g_autofree gfloat *half = g_new (gfloat, n), *rest = g_new0 (gfloat, n);
   Weighed w = { 0 };
+  gdouble rests = 0;
 
   if (words)
     quantise_twice (matrix->weights, n, half, rest);
@@ -189,8 +198,10 @@ weigh (const ConvolveMatrix * matrix, gboolean words)
   for (guint i = 0; i < n; i++) {
     w.sum += fabs (half[i]);
     w.rest += fabs (rest[i]);
+    rests += rest[i];
     w.error += fabs (half[i] + (gdouble) rest[i] - matrix->weights[i]);
   }
+  w.one_way = (w.rest + fabs (rests)) / 2;
   return w;
 }
 
@@ -208,21 +219,39 @@ term_error (const ConvolveTerm * term)
       + HALF_EPSILON * x.sum * y.sum);
 }
 
-/* The same where samples are words, by what words.cu leaves out: low bytes
- * times the rests along x, rests of a row's sums times those along y; and
- * by what its floats round. */
+/* The products that a row's sum goes through, each as often as the sum of
+ * magnitudes that it rounds: with several frames, a row each, those of a frame
+ * round what has come so far, and a thirty-second that sums start from. */
+static gdouble
+row_products (const ConvolveMatrix * x)
+{
+  gdouble all = 0, so_far = 0, products = 0;
+
+  for (guint i = 0; i < x->width * x->height; i++)
+    all += fabs (x->weights[i]);
+  for (guint f = 0; f < x->height; f++) {
+    for (guint i = 0; i < x->width; i++)
+      so_far += fabs (x->weights[f * x->width + i]);
+    products += 3 * CONVOLVE_BANDED_DEPTH (x->width)
+        * MIN (so_far + all / 32, all);
+  }
+  return products;
+}
+
+/* The same where samples are words, by what words.cuh leaves out: low bytes,
+ * none of them negative, times the rests along x, rests of a row's sums times
+ * those along y; and by what its floats round. */
 static gdouble
 words_error (const ConvolveTerm * term, const ConvolveComponent * component)
 {
   Weighed x = weigh (term->x, TRUE), y = weigh (term->y, TRUE);
   gdouble centre = ldexp (1, component->depth + component->shift - 1);
-  gdouble products = 3. * (CONVOLVE_BANDED_DEPTH (term->x->width)
-      + CONVOLVE_BANDED_DEPTH (term->y->height));
-  gdouble error = 255 * x.rest * y.sum
+  gdouble products = row_products (term->x) * y.sum
+      + 3 * CONVOLVE_BANDED_DEPTH (term->y->height) * x.sum * y.sum;
+  gdouble error = 255 * x.one_way * y.sum
       + centre * (x.error * y.sum + x.sum * y.error
       + HALF_EPSILON * x.sum * y.rest
-      + HALF_EPSILON * HALF_EPSILON * x.sum * y.sum
-      + products * FLOAT_EPSILON * x.sum * y.sum);
+      + HALF_EPSILON * HALF_EPSILON * x.sum * y.sum + FLOAT_EPSILON * products);
 
   /* Sums along x are held as half floats, and so are weights. */
   if (x.sum > WORDS_MOST_SUM || y.sum > WORDS_MOST_SUM)
@@ -389,12 +418,11 @@ sample_bytes (const CudaVariant * variant)
 static guint
 variant_warps (const CudaVariant * variant)
 {
-  if (variant->route == CONVOLVE_ROUTE_FOLDED)
-    return CONVOLVE_FOLDED_WARPS (variant->taps);
   return variant->samples == CONVOLVE_SAMPLES_U16 ?
       CONVOLVE_WORDS_WARPS (variant->taps) :
-      variant->route == CONVOLVE_ROUTE_WEIGHTED ?
-      CONVOLVE_WEIGHTED_WARPS (variant->taps) :
+      is_weighted (variant) ? CONVOLVE_WEIGHTED_WARPS (variant->taps) :
+      cuda_variant_is_folded (variant) ?
+      CONVOLVE_FOLDED_WARPS (variant->taps) :
       CONVOLVE_BANDED_WARPS (is_plain (variant), variant->taps);
 }
 
@@ -420,14 +448,23 @@ frames_of (const ConvolveLaunch * launch)
   return MAX (launch->n_frames, 1);
 }
 
+/* Frames whose rows are in one stage. */
+static guint
+stage_frames (const CudaVariant * variant, const ConvolveLaunch * launch)
+{
+  return sample_bytes (variant) == 2 || is_weighted (variant) ? 1 :
+      frames_of (launch);
+}
+
 static guint
 table_bytes (const CudaVariant * variant, const ConvolveLaunch * launch)
 {
   return convolve_banded_table_bytes (is_direct (variant),
       sample_bytes (variant), variant->taps, highest_matrix (launch))
-      + (variant->route == CONVOLVE_ROUTE_WEIGHTED ?
+      + (is_weighted (variant) ?
       convolve_weighted_table_bytes (variant->taps) : 0)
-      + convolve_folded_table_bytes (variant->taps, frames_of (launch));
+      + convolve_folded_table_bytes (sample_bytes (variant) == 2
+      || is_weighted (variant), variant->taps, frames_of (launch));
 }
 
 gboolean
@@ -440,10 +477,12 @@ cuda_banded_stages (const CudaDevice * device, const CudaVariant * variant,
   for (guint i = 0; i < launch->n_pictures; i++)
     pitch = MAX (pitch, convolve_banded_pitch (launch->picture[i].n_components,
             sample_bytes (variant), variant->taps, variant_warps (variant)));
-  launch->stage_bytes = CONVOLVE_BANDED_ROWS * pitch * frames_of (launch);
+  launch->stage_bytes =
+      CONVOLVE_BANDED_ROWS * pitch * stage_frames (variant, launch);
   launch->stages = most <= table ? 0 : MIN ((most - table)
       / (launch->stage_bytes + CONVOLVE_BANDED_BARRIER_BYTES),
-      CONVOLVE_BANDED_MAX_STAGES);
+      CONVOLVE_BANDED_MAX_STAGES * (frames_of (launch)
+          / stage_frames (variant, launch)));
   return launch->stages >= convolve_banded_least_stages (is_direct (variant),
       highest_matrix (launch));
 }

@@ -16,7 +16,9 @@
  * sum and the column's, with what is left.
  *
  * Folded (sums over frames): a row of weights is one for each frame, one after the other, each times the frame's
- * weight; behind them lies the column, and the row's sum is that of all. A stage holds 16 rows of each frame. */
+ * weight; behind them lies the column, and the row's sum is that of all. What lies behind the sums, of words and of
+ * weighted, is as long. A stage holds 16 rows of each frame; with words, and weighted, 16 rows of one, and a step takes
+ * a stage of each, the oldest first. */
 #ifndef CONVOLVE_CUDA_BANDED_H
 #define CONVOLVE_CUDA_BANDED_H
 
@@ -33,13 +35,14 @@
 #define CONVOLVE_WORDS_WARPS(taps) ((taps) > 17 ? 7 : (taps) > 9 ? 11 : 15)
 /* ... and where colours are weighted by alpha. */
 #define CONVOLVE_WEIGHTED_WARPS(taps) ((taps) > 33 ? 7 : (taps) > 9 ? 11 : 15)
-/* The same of sums over frames. 99 KiB of shared memory hold two stages of three frames for 11 warps: there those of
- * few taps, too, take a variant for more. */
+/* The same of sums over frames of bytes. 99 KiB of shared memory hold two stages of three frames for 11 warps: there
+ * those of few taps, too, take a variant for more. */
 #define CONVOLVE_FOLDED_WARPS(taps) ((taps) > 9 ? 11 : 15)
 /* A multiprocessor holds one block. */
 #define CONVOLVE_BANDED_THREADS(warps) (32 * (warps) + 32)
 #define CONVOLVE_WORDS_SCALE 16
 #define CONVOLVE_BANDED_PIXELS(n) ((n) == 1 ? 64 : (n) == 2 ? 32 : 16)
+/* Stages of rows of one frame: as many for each frame. */
 #define CONVOLVE_BANDED_MAX_STAGES 6
 
 /* Bytes from a row of a stage to the next: a strip, its halo in whole fragments of 16 pixels, up to 12 bytes before
@@ -78,11 +81,12 @@ convolve_weighted_table_bytes (uint32_t taps)
   return 2 * CONVOLVE_BANDED_FRAGMENT_BYTES * CONVOLVE_BANDED_DEPTH (taps);
 }
 
-/* What folded adds for frames beside the first. */
+/* What folded adds for frames beside the first; twice: words, and weighted, which have two rows for each. */
 static inline CONVOLVE_HOST_DEVICE uint32_t
-convolve_folded_table_bytes (uint32_t taps, uint32_t frames)
+convolve_folded_table_bytes (uint32_t twice, uint32_t taps, uint32_t frames)
 {
-  return frames > 1 ? CONVOLVE_BANDED_FRAGMENT_BYTES * (frames - 1) * CONVOLVE_BANDED_DEPTH (taps) : 0;
+  return frames > 1 ? CONVOLVE_BANDED_FRAGMENT_BYTES * (twice ? 2 : 1) * (frames - 1) * CONVOLVE_BANDED_DEPTH (taps) :
+      0;
 }
 
 /* Stages that a block needs at least: direct holds all the rows that a step's results see. */

@@ -24,13 +24,20 @@ typedef struct {
   guint8 route, samples, terms, taps;
 } CudaVariant;
 
+/* Sums over frames in one launch. */
+static inline gboolean
+cuda_variant_is_folded (const CudaVariant * variant)
+{
+  return variant->route == CONVOLVE_ROUTE_FOLDED || variant->route == CONVOLVE_ROUTE_FOLDED_WEIGHTED;
+}
+
 /* Of the routes that cuda/banded.c serves. */
 static inline gboolean
 cuda_variant_is_banded (const CudaVariant * variant)
 {
   return variant->route == CONVOLVE_ROUTE_BANDED || variant->route == CONVOLVE_ROUTE_PLAIN
       || variant->route == CONVOLVE_ROUTE_WEIGHTED || variant->route == CONVOLVE_ROUTE_DIRECT
-      || variant->route == CONVOLVE_ROUTE_FOLDED;
+      || cuda_variant_is_folded (variant);
 }
 
 /* All variants, in the order of variants.h; *n is their number. */

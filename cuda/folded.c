@@ -54,20 +54,28 @@ reaches (const ConvolveMatrix * x, const ConvolveMatrix * y)
       && y->anchor_y <= most && y->height <= most + y->anchor_y + 1;
 }
 
+guint
+cuda_folded_route (const ConvolvePass * pass)
+{
+  return pass->alpha.weighted ? CONVOLVE_ROUTE_FOLDED_WEIGHTED :
+      CONVOLVE_ROUTE_FOLDED;
+}
+
 /* Whether the device has the shared memory, whatever is beside the pass in a
  * launch: for the variant of most taps, which can do all. */
 static gboolean
-has_room (const CudaDevice * device, guint frames)
+has_room (const CudaDevice * device, const ConvolvePass * pass, guint frames)
 {
   ConvolveLaunch launch = {.n_frames = frames,.n_pictures = 4 };
-  guint n;
+  guint n, samples = pass->layout.type == CONVOLVE_SAMPLE_U8 ?
+      CONVOLVE_SAMPLES_U8 : CONVOLVE_SAMPLES_U16;
   const CudaVariant *all = cuda_variant_list (&n);
 
   for (guint i = 0; i < launch.n_pictures; i++)
     launch.picture[i].n_components = i + 1;
   for (guint i = 0; i < n; i++)
-    if (all[i].route == CONVOLVE_ROUTE_FOLDED
-        && all[i].taps == CONVOLVE_FOLDED_MAX_TAPS)
+    if (all[i].route == cuda_folded_route (pass)
+        && all[i].samples == samples && all[i].taps == CONVOLVE_FOLDED_MAX_TAPS)
       return cuda_banded_stages (device, &all[i], &launch);
   return FALSE;
 }
@@ -82,7 +90,7 @@ is_forced_direct (const ConvolveOperation * operation)
       && matrix->width * matrix->height > 1;
 }
 
-/* Of bytes side by side. */
+/* Of bytes or words side by side. */
 gboolean
 cuda_folded_takes (const CudaDevice * device, const ConvolvePass * pass)
 {
@@ -94,12 +102,12 @@ cuda_folded_takes (const CudaDevice * device, const ConvolvePass * pass)
 
   if (operation->t == NULL || frames > CONVOLVE_FOLDED_MAX_FRAMES
       || operation->n_terms != 1 || pass->iterations > 1
-      || pass->alpha.weighted
       || operation->combine != CONVOLVE_COMBINE_SUM
       || pass->precision != CONVOLVE_PRECISION_SINGLE
-      || is_forced_direct (operation) || !has_room (device, frames)
+      || is_forced_direct (operation) || !has_room (device, pass, frames)
       || !fold (operation, &folded))
     return FALSE;
+  alike.sum = operation->sum;
   alike.term[0].x = folded.x;
   alike.term[0].y = folded.y;
   folded_pass.operation = &alike;

@@ -120,7 +120,7 @@ set_init_any (ConvolveLaunchSet * set, const ConvolveOperation * operation,
     set->term[t].ax = set->term[t].ay = 0;
     if (term != NULL)
       term_size (term, &set->term[t]);
-    if (banded != NULL && banded->route == CONVOLVE_ROUTE_FOLDED) {
+    if (banded != NULL && cuda_variant_is_folded (banded)) {
       cuda_folded_append_term (weights, operation, banded);
     } else if (banded != NULL) {
       cuda_banded_append_term (weights, term, banded);
@@ -230,10 +230,12 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
     return need;
   if (pass->operation != NULL
       && convolve_operation_is_windowed (pass->operation)) {
-    if (force == CUDA_FORCE_NONE && need.samples == CONVOLVE_SAMPLES_U8
+    if (force == CUDA_FORCE_NONE && need.samples != CONVOLVE_SAMPLES_ANY
+        && (!pass->alpha.weighted || cuda_weighs_itself (pass))
         && cuda_folded_takes (device, pass)) {
-      need.route = CONVOLVE_ROUTE_FOLDED;
+      need.route = cuda_folded_route (pass);
       need.n_terms = 1;
+      need.weighted = pass->alpha.weighted;
     }
     return need;
   }
@@ -271,6 +273,13 @@ pass_need (CudaDevice * device, const ConvolvePass * pass, CudaForce force)
 }
 
 /* ---- groups ---- */
+
+static gboolean
+is_folded (const Need * need)
+{
+  return need->route == CONVOLVE_ROUTE_FOLDED
+      || need->route == CONVOLVE_ROUTE_FOLDED_WEIGHTED;
+}
 
 typedef struct
 {
@@ -318,8 +327,7 @@ find_group (CudaProgram * program, Sets * sets, const Need * need,
 
     if (sets[g].need.samples != need->samples
         || sets[g].need.weighted != need->weighted
-        || (sets[g].need.route == CONVOLVE_ROUTE_FOLDED
-            && need->route != CONVOLVE_ROUTE_FOLDED))
+        || (is_folded (&sets[g].need) && !is_folded (need)))
       continue;
     if (pass->operation != NULL && (sets[g].need.route != need->route
             || sets[g].need.n_terms != need->n_terms
@@ -386,7 +394,7 @@ group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
   const CudaVariant *variant;
   ConvolveLaunch *launch = &group->wide.launch;
 
-  need.route = need.route == CONVOLVE_ROUTE_FOLDED ? need.route :
+  need.route = is_folded (&need) ? need.route :
       !launch->separable ? CONVOLVE_ROUTE_DIRECT :
       need.weighted ? CONVOLVE_ROUTE_WEIGHTED :
       need.plain || need.samples == CONVOLVE_SAMPLES_U16 ?
@@ -394,7 +402,7 @@ group_try_banded (CudaDevice * device, CudaGroup * group, const Sets * sets,
   variant = find_variant (&need, taps);
   while (!cuda_banded_stages (device, variant, launch)) {
     /* Variants for more taps have fewer warps. */
-    if (need.route != CONVOLVE_ROUTE_FOLDED
+    if (!is_folded (&need)
         || variant->taps == CONVOLVE_FOLDED_MAX_TAPS)
       return FALSE;
     variant = find_variant (&need, variant->taps + 1);
@@ -436,7 +444,7 @@ group_finish (CudaProgram * program, CudaGroup * group, Sets * sets,
   const CudaVariant *variant;
   ConvolveLaunch *launch = &group->any.launch;
 
-  if (any.route == CONVOLVE_ROUTE_FOLDED) {
+  if (is_folded (&any)) {
     group_finish_folded (device, group, first, sets, weights);
     return;
   }

@@ -257,8 +257,10 @@ guint cuda_banded_threads (const CudaVariant * variant);
 /* Numbers the tasks of all pictures; gives back the grid's blocks. */
 guint cuda_banded_geometry (const CudaDevice * device, const CudaVariant * variant, ConvolveLaunch * launch);
 
-/* folded.c: passes that sum over frames in one launch */
+/* folded.c: passes that sum over frames in one launch; those that weigh by alpha do so by their own */
 gboolean cuda_folded_takes (const CudaDevice * device, const ConvolvePass * pass);
+/* CONVOLVE_ROUTE_... of such a pass. */
+guint cuda_folded_route (const ConvolvePass * pass);
 void cuda_folded_append_term (GArray * weights, const ConvolveOperation * operation, const CudaVariant * variant);
 /* Tells the launch where the frames are that it sums over, if it does. */
 gboolean cuda_folded_place (ConvolveLaunch * launch, const CudaFrame * in, GError ** error);

@@ -8,97 +8,9 @@
  * value is rounded between the sum over frames and that along x. A stage of shared memory holds CONVOLVE_BANDED_ROWS
  * rows of each frame, one frame behind the other. */
 #include "banded.cuh"
+#include "frames.cuh"
 
 #if CONVOLVE_HAS_TENSOR
-
-/* Where rows of a frame are. */
-struct FrameRows {
-  int64_t behind = 0; /* the picture's, in bytes */
-
-  __device__ uint64_t start (const ConvolveLaunchPicture &p) const { return p.src + behind; }
-};
-
-/* Feeds the rows of all frames to one stage. */
-template <int N> struct FrameFeed : Feed<N, 1, FrameRows> {
-  using Feed<N, 1, FrameRows>::Feed;
-
-  __device__ void ask (uint32_t stage, uint32_t barrier, int y)
-  {
-    int bytes = 0;
-
-    if (CONVOLVE_HAS_BULK && this->grain == 16 && this->is_usual (this->rows_at (y), y)) {
-      this->announce (barrier, copy_usual (stage, barrier, y));
-      return;
-    }
-    for (int f = 0; f < (int)this->l.n_frames; f++) {
-      this->behind = this->l.frame[f];
-      bytes += this->copy (stage + f * CONVOLVE_BANDED_ROWS * this->pitch, barrier, y);
-    }
-    this->announce (barrier, bytes);
-  }
-  __device__ void patch (uint32_t stage, int y)
-  {
-    for (int f = 0; f < (int)this->l.n_frames; f++) {
-      this->behind = this->l.frame[f];
-      Feed<N, 1, FrameRows>::patch (stage + f * CONVOLVE_BANDED_ROWS * this->pitch, y);
-    }
-  }
-
-private:
-  /* What copy_bulk_rows () does, for all frames: what they have in common is found once. */
-  __device__ int copy_usual (uint32_t stage, uint32_t barrier, int y)
-  {
-    this->behind = 0;
-
-    const uint8_t *from = this->row (y) + this->begin;
-    uint32_t low = __shfl_sync (~0u, (uint32_t)(uintptr_t)from, 0);
-    uint32_t high = __shfl_sync (~0u, (uint32_t)((uintptr_t)from >> 32), 0);
-    uint32_t to = __shfl_sync (~0u, stage - this->origin + this->begin, 0);
-    int stride = __shfl_sync (~0u, this->p.src_stride, 0), bytes = __shfl_sync (~0u, this->end - this->begin, 0);
-
-    barrier = __shfl_sync (~0u, barrier, 0);
-    from = reinterpret_cast<const uint8_t *> ((uintptr_t)high << 32 | low);
-    for (int f = 0; f < (int)this->l.n_frames; f++)
-      if (bytes > 0 && elect_lane ())
-#pragma unroll
-        for (int r = 0; r < CONVOLVE_BANDED_ROWS; r++)
-          copy_bulk (to + (f * CONVOLVE_BANDED_ROWS + r) * this->pitch,
-                     from + this->l.frame[f] + (ptrdiff_t)r * stride, bytes, barrier);
-    return this->l.n_frames * CONVOLVE_BANDED_ROWS * max (bytes, 0);
-  }
-};
-
-/* By all working warps, as load_weights () does: Tx of the first frame, Ty and the starts, and behind them Tx of the
- * other frames, which stay in shared memory. */
-template <int N, int R, int WARPS>
-__device__ __forceinline__ void
-load_frame_weights (const ConvolveLaunch &l, const ConvolveLaunchTerm &term, int lane, int warp, uint32_t table,
-                    Weights<N, R> &to)
-{
-  constexpr int depth = Tile<N, R>::depth;
-  int last = l.n_frames - 1, count = to.count + last * depth;
-  const float *w = reinterpret_cast<const float *> (l.weights) + term.first;
-  const float *sums = w + l.n_frames * term.nx + term.ny;
-
-  to.at = table + 16 * lane;
-  worker_barrier (32 * WARPS);
-  for (int f = warp; f < count; f += WARPS) {
-    uint32_t a[4];
-
-    if (f < depth)
-      make_fragment<N, R> (w, term, lane, f, a);
-    else if (f < 2 * depth)
-      make_fragment<N, R> (w + last * term.nx, term, lane, f, a);
-    else if (f < to.count)
-      a[0] = a[1] = a[2] = a[3] =
-          __float_as_uint (f == 2 * depth ? -1152.f * __ldg (sums) : 128.f * __ldg (sums) * __ldg (sums + 1));
-    else
-      make_fragment<N, R> (w + (1 + (f - to.count) / depth) * term.nx, term, lane, (f - to.count) % depth, a);
-    store_quad (to.at + 512 * f, a);
-  }
-  worker_barrier (32 * WARPS);
-  to.init ();
-}
 
 /* Adds 16 rows of one frame along x, from those at address; weights are those of the frame. */
 template <int N, int R, int WARPS>
@@ -256,7 +168,11 @@ fold_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t 
 
   if (block - p.first_block >= tasks)
     return;
-  load_frame_weights<N, R, WARPS> (l, l.set[p.weights].term[0], lane, warp, stages.end (), walk.w);
+
+  const ConvolveLaunchTerm &term = l.set[p.weights].term[0];
+
+  load_frame_weights<N, R, WARPS> (l.n_frames, reinterpret_cast<const float *> (l.weights) + term.first, term, lane,
+                                   warp, stages.end (), 0, walk.w);
   walk.input = !p.plain && needs_input (l, p);
 #pragma unroll
   for (int i = 0; i < Tile<N, R>::blocks; i++)
@@ -283,7 +199,7 @@ fold_all (const ConvolveLaunch &l)
       [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, uint32_t &landed_turns) {
         constexpr int N = decltype (n)::value;
 
-        feed_picture<N, 1, R, WARPS, FrameFeed<N>> (l, p, block, stages, landed_turns);
+        feed_picture<N, 1, R, WARPS, StackedFrames<N>> (l, p, block, stages, landed_turns);
       },
       [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp) {
         fold_picture<decltype (n)::value, R, WARPS> (l, p, block, stages, warp);

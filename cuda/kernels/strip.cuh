@@ -83,6 +83,18 @@ store_words (uint8_t *to, int left, bool wide, const uint32_t (&w)[WORDS])
   }
 }
 
+/* The same to a row that begins anywhere. */
+template <int WORDS>
+__device__ inline void
+store_bytes (uint8_t *to, int left, const uint32_t (&w)[WORDS])
+{
+#pragma unroll
+  for (int k = 0; k < WORDS; k++)
+#pragma unroll 1
+    for (int i = 4 * k; i < 4 * k + 4 && i < left; i++)
+      to[i] = w[k] >> 8 * (i % 4);
+}
+
 /* ---- the march ---- */
 
 /* Calls step (s, phase as a type) for s = 0 .. steps - 1: s modulo PHASES is known at compile time. */

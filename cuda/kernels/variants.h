@@ -12,7 +12,8 @@
  *            PLAIN      the same where nothing but rounding comes after the sums; U16: gain, offset and limits too
  *            WEIGHTED   PLAIN for four components of which one is alpha, and colours count as much as they are opaque
  *            DIRECT     a whole matrix as products of matrices (8.0 or more)
- *            FOLDED     rows and columns of a sum over frames, as products of matrices (8.0 or more)
+ *            FOLDED     rows and columns of a sum over frames, as products of matrices (8.0 or more); U16: as PLAIN
+ *            FOLDED_WEIGHTED  the same as WEIGHTED
  *            SUMS...    boxes by running sums, in three launches (../sums.h)
  *            STAGE_...  steps over float pictures in scratch memory: whatever the others cannot; STAGE_STEPS and
  *                       STAGE_DIFFUSE_STEPS do several iterations in one; STAGE_SHRINK and STAGE_GROW go from samples
@@ -21,8 +22,8 @@
  *            other byte order, unaligned rows); FLOAT, WIDE: scratch pictures of one or two floats a sample
  *   terms    terms that it sums or combines; SUMS: components of a pixel
  *   taps     both sides of the matrix, at compile time (weights in the launch, smaller matrices padded with zeros by
- *            the host); 0: any, told by the launch (weights in device memory); BANDED to FOLDED: the most
- *            of a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
+ *            the host); 0: any, told by the launch (weights in device memory); BANDED to FOLDED_WEIGHTED: the most of
+ *            a side (weights in device memory); STAGE_STEPS: the most that a side may have with its anchor in the
  *            middle; STAGE_SHRINK, STAGE_GROW: pixels from a value of the grid to the next; SUMS: 1 where the mean is
  *            all that is asked for */
 #ifndef CONVOLVE_CUDA_VARIANTS_H
@@ -99,6 +100,16 @@
   X (folded_u8_n17, folded, FOLDED, U8, 1, 17) \
   X (folded_u8_n33, folded, FOLDED, U8, 1, 33)
 
+#define CONVOLVE_VARIANTS_FOLDED_WORDS(X) \
+  X (folded_u16_n9, folded_words, FOLDED, U16, 1, 9) \
+  X (folded_u16_n17, folded_words, FOLDED, U16, 1, 17) \
+  X (folded_u16_n33, folded_words, FOLDED, U16, 1, 33)
+
+#define CONVOLVE_VARIANTS_FOLDED_WEIGHTED(X) \
+  X (folded_weighted_u8_n9, folded_weighted, FOLDED_WEIGHTED, U8, 1, 9) \
+  X (folded_weighted_u8_n17, folded_weighted, FOLDED_WEIGHTED, U8, 1, 17) \
+  X (folded_weighted_u8_n33, folded_weighted, FOLDED_WEIGHTED, U8, 1, 33)
+
 #define CONVOLVE_VARIANTS_SUMS(X) \
   X (sums_parts_u8, sums, SUMS_PARTS, U8, 1, 0) \
   X (sums_parts_u16, sums, SUMS_PARTS, U16, 1, 0) \
@@ -168,6 +179,8 @@
   CONVOLVE_VARIANTS_WEIGHTED (X) \
   CONVOLVE_VARIANTS_DIRECT (X) \
   CONVOLVE_VARIANTS_FOLDED (X) \
+  CONVOLVE_VARIANTS_FOLDED_WORDS (X) \
+  CONVOLVE_VARIANTS_FOLDED_WEIGHTED (X) \
   CONVOLVE_VARIANTS_SUMS (X) \
   CONVOLVE_VARIANTS_STAGE (X) \
   CONVOLVE_VARIANTS_STEPS (X) \
@@ -176,8 +189,8 @@
 
 /* The sources, each a fatbin of its own. */
 #define CONVOLVE_SOURCES(X) \
-  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (weighted) X (direct) X (folded) X (sums) \
-  X (stage) X (steps) X (lines) X (coarse)
+  X (stencil) X (separable) X (matrix) X (banded) X (plain) X (words) X (weighted) X (direct) X (folded) \
+  X (folded_words) X (folded_weighted) X (sums) X (stage) X (steps) X (lines) X (coarse)
 
 enum {
   CONVOLVE_ROUTE_STENCIL,
@@ -188,6 +201,7 @@ enum {
   CONVOLVE_ROUTE_WEIGHTED,
   CONVOLVE_ROUTE_DIRECT,
   CONVOLVE_ROUTE_FOLDED,
+  CONVOLVE_ROUTE_FOLDED_WEIGHTED,
   CONVOLVE_ROUTE_SUMS_PARTS,
   CONVOLVE_ROUTE_SUMS_STARTS,
   CONVOLVE_ROUTE_SUMS,

@@ -60,6 +60,13 @@ fill_temporal_gaussian (ConvolveSettings * settings, gint radius)
   fill_gaussian (settings, radius);
 }
 
+static void
+fill_temporal_weighted (ConvolveSettings * settings, gint radius)
+{
+  fill_temporal_gaussian (settings, radius);
+  settings->alpha_mode = CONVOLVE_ALPHA_WEIGHTED;
+}
+
 /* A step of heat: a quarter of half flows from each neighbour. */
 static void
 fill_iterations (ConvolveSettings * settings, gint iterations)
@@ -98,6 +105,9 @@ static const RowKind kinds[] = {
   {"temporal", "3", "Frames that are summed, 3", FALSE, FALSE, fill_temporal},
   {"temporal-gaussian", "2", "Radii of Gaussians over 3 frames", FALSE, FALSE,
       fill_temporal_gaussian},
+  {"temporal-weighted", "2", "Radii of Gaussians over 3 frames that weigh "
+        "colors by alpha, where there is one", FALSE, FALSE,
+      fill_temporal_weighted},
   {"iterations", "8", "Iterations of the 5-point stencil", FALSE, FALSE,
       fill_iterations},
   {"diffuse", "8", "Iterations of diffuse", FALSE, FALSE, fill_diffuse},

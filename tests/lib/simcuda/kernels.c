@@ -70,13 +70,15 @@ sim_kernel_is_banded (const SimKernel * kernel)
 gboolean
 sim_kernel_is_folded (const SimKernel * kernel)
 {
-  return kernel->route == CONVOLVE_ROUTE_FOLDED;
+  return kernel->route == CONVOLVE_ROUTE_FOLDED
+      || kernel->route == CONVOLVE_ROUTE_FOLDED_WEIGHTED;
 }
 
 gboolean
 sim_kernel_is_weighted (const SimKernel * kernel)
 {
-  return kernel->route == CONVOLVE_ROUTE_WEIGHTED;
+  return kernel->route == CONVOLVE_ROUTE_WEIGHTED
+      || kernel->route == CONVOLVE_ROUTE_FOLDED_WEIGHTED;
 }
 
 gboolean
@@ -96,10 +98,9 @@ sim_kernel_has_words (const SimKernel * kernel)
 static guint
 banded_warps (const SimKernel * kernel)
 {
-  if (sim_kernel_is_folded (kernel))
-    return CONVOLVE_FOLDED_WARPS (kernel->taps);
   return sim_kernel_has_words (kernel) ? CONVOLVE_WORDS_WARPS (kernel->taps) :
       sim_kernel_is_weighted (kernel) ? CONVOLVE_WEIGHTED_WARPS (kernel->taps) :
+      sim_kernel_is_folded (kernel) ? CONVOLVE_FOLDED_WARPS (kernel->taps) :
       CONVOLVE_BANDED_WARPS (kernel->route != CONVOLVE_ROUTE_BANDED,
       kernel->taps);
 }
@@ -395,13 +396,15 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
 
   if (sim_kernel_is_banded (kernel)) {
     guint frames = sim_kernel_is_folded (kernel) ? launch->n_frames : 1;
+    gboolean twice = sim_kernel_has_words (kernel)
+        || sim_kernel_is_weighted (kernel);
 
     for (guint i = 0; i < launch->n_pictures; i++)
       ny = MAX (ny, launch->set[launch->picture[i].weights].term[0].ny);
     if (launch->stages <
         convolve_banded_least_stages (sim_kernel_is_direct (kernel), ny)
-        || launch->stages > CONVOLVE_BANDED_MAX_STAGES
-        || launch->stage_bytes < frames
+        || launch->stages > CONVOLVE_BANDED_MAX_STAGES * (twice ? frames : 1)
+        || launch->stage_bytes < (twice ? 1 : frames)
         * CONVOLVE_BANDED_ROWS * convolve_banded_pitch (p->n_components,
             sim_kernel_has_words (kernel) ? 2 : 1, kernel->taps,
             banded_warps (kernel)))
@@ -413,7 +416,7 @@ needed_shared_bytes (const SimKernel * kernel, const ConvolveLaunch * launch,
         convolve_weighted_table_bytes (kernel->taps) : 0)
         + convolve_banded_table_bytes (sim_kernel_is_direct (kernel),
         sim_kernel_has_words (kernel) ? 2 : 1, kernel->taps, ny)
-        + convolve_folded_table_bytes (kernel->taps, frames);
+        + convolve_folded_table_bytes (twice, kernel->taps, frames);
   }
   for (guint t = 0; t < set->n_terms; t++) {
     ax = MAX (ax, set->term[t].ax);

@@ -104,6 +104,24 @@ folded_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
   return sum + 128 * all * sy;
 }
 
+/* Frames that a launch sums over, and the picture of one. */
+static guint
+count_frames (const ConvolveLaunch * launch)
+{
+  return MAX (launch->n_frames, 1);
+}
+
+static ConvolveLaunchPicture
+frame_picture (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
+    guint f)
+{
+  ConvolveLaunchPicture frame = *p;
+
+  if (launch->n_frames > 0)
+    frame.src += launch->frame[f];
+  return frame;
+}
+
 /* The same of words: weights are the sums of two, and so is what is kept of a
  * row's sum. */
 static double
@@ -111,23 +129,28 @@ words_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
     const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
 {
   const ConvolveLaunchComponent *k = &p->component[c];
-  const float *rest = w + term->nx + term->ny + 2;
+  guint frames = count_frames (launch), n = frames * term->nx;
+  const float *rest = w + n + term->ny + 2;
   double sum = 0, sx = 0, sy = 0, centre = 1u << (k->depth + k->shift - 1);
 
-  for (guint i = 0; i < term->nx; i++)
+  for (guint i = 0; i < n; i++)
     sx += (double) w[i] + rest[i];
   for (guint j = 0; j < term->ny; j++) {
     double row = 0, kept;
 
-    for (guint i = 0; i < term->nx; i++)
-      row += ((double) w[i] + rest[i]) * (ldexp (tap (launch, p,
-                  (gint64) x + i - term->ax, (gint64) y + j - term->ay, c),
-              k->shift) - centre) / CONVOLVE_WORDS_SCALE;
+    for (guint f = 0; f < frames; f++) {
+      ConvolveLaunchPicture frame = frame_picture (launch, p, f);
+
+      for (guint i = 0; i < term->nx; i++)
+        row += ((double) w[f * term->nx + i] + rest[f * term->nx + i])
+            * (ldexp (tap (launch, &frame, (gint64) x + i - term->ax,
+                    (gint64) y + j - term->ay, c), k->shift) - centre)
+            / CONVOLVE_WORDS_SCALE;
+    }
     kept = sim_to_half (row);
     kept += sim_to_half (row - kept);
-    sum += ((double) w[term->nx + j] + rest[term->nx + j]) * kept
-        * CONVOLVE_WORDS_SCALE;
-    sy += (double) w[term->nx + j] + rest[term->nx + j];
+    sum += ((double) w[n + j] + rest[n + j]) * kept * CONVOLVE_WORDS_SCALE;
+    sy += (double) w[n + j] + rest[n + j];
   }
   return ldexp (sum + centre * sx * sy, -(gint) k->shift);
 }
@@ -139,21 +162,27 @@ static double
 share_sum (const ConvolveLaunch * launch, const ConvolveLaunchPicture * p,
     const ConvolveLaunchTerm * term, const float *w, gint x, gint y, guint c)
 {
-  const float *k = w + term->nx + term->ny + 2;
+  guint frames = count_frames (launch), n = frames * term->nx;
+  const float *k = w + n + term->ny + 2;
   double sum = 0;
 
   for (guint j = 0; j < term->ny; j++) {
+    gint64 line = (gint64) y + j - term->ay;
     double row = 0;
 
-    for (guint i = 0; i < term->nx; i++) {
-      gint64 column = (gint64) x + i - term->ax, line = (gint64) y + j
-          - term->ay;
-      double a = tap (launch, p, column, line, p->alpha);
+    for (guint f = 0; f < frames; f++) {
+      ConvolveLaunchPicture frame = frame_picture (launch, p, f);
 
-      row += k[i] * (c == p->alpha ? a : sim_to_half ((tap (launch, p, column,
-                      line, c) - 128) * a / 16));
+      for (guint i = 0; i < term->nx; i++) {
+        gint64 column = (gint64) x + i - term->ax;
+        double a = tap (launch, &frame, column, line, p->alpha);
+
+        row += k[f * term->nx + i] * (c == p->alpha ? a :
+            sim_to_half ((tap (launch, &frame, column, line, c) - 128)
+                * a / 16));
+      }
     }
-    sum += k[term->nx + j] * sim_to_half (row);
+    sum += k[n + j] * sim_to_half (row);
   }
   return sum;
 }
@@ -176,7 +205,7 @@ sim_sum (const SimKernel * kernel, const ConvolveLaunch * launch,
   if (sim_kernel_is_weighted (kernel) && c != p->alpha)
     return 16 * share_sum (launch, p, term, w, x, y, c)
         + 128 * share_sum (launch, p, term, w, x, y, p->alpha);
-  if (sim_kernel_is_folded (kernel))
+  if (sim_kernel_is_folded (kernel) && !sim_kernel_has_words (kernel))
     return folded_sum (launch, p, term, w, x, y, c);
   if (!sim_kernel_is_banded (kernel) || sim_kernel_is_direct (kernel))
     return sim_term_sum (launch, p, term, w, x, y, c);

@@ -97,46 +97,15 @@ fold_step (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, Shares<R, WA
   });
 }
 
-/* The tasks of a picture that are this block's: a working warp. */
-template <int R, int WARPS>
-__device__ __forceinline__ void
-fold_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp)
-{
-  int lane = lane_index ();
-  uint32_t tasks = p.blocks_x * p.blocks_y;
-  constexpr int pitch = convolve_banded_pitch (4, 1, 2 * R + 1, WARPS);
-  uint32_t offset = lane / 4 * pitch + (-R * 4 & 15) + warp * 64 + 16 * (lane % 4);
-  Shares<R, WARPS> shares;
-  Order order (p);
-
-  if (block - p.first_block >= tasks)
-    return;
-  load_shares (l, p, stages, lane, warp, shares);
-  for (; block - p.first_block < tasks; block += gridDim.x) {
-    Task<4, 1, R, WARPS> task (p, block - p.first_block);
-
-    task.set_edges (stages, p, lane, warp, shares.edges);
-    shares.x = task.x0 + warp * CONVOLVE_BANDED_PIXELS (4);
-    walk_steps<Tile<4, R>::phases> (task.steps, [&] (int s, auto phase) {
-      fold_step<R, WARPS, decltype (phase)::value> (l, p, shares, order, stages, s, offset, lane, task.y0, task.y1);
-    });
-  }
-}
-
 template <int R, int WARPS>
 __device__ __forceinline__ void
 fold_all (const ConvolveLaunch &l)
 {
-  part_work<WARPS> (
-      l,
-      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, uint32_t &landed_turns) {
-        if constexpr (decltype (n)::value == 4)
-          feed_picture<4, 1, R, WARPS, FrameByFrame<4, 1>> (l, p, block, stages, landed_turns);
-      },
-      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp) {
-        if constexpr (decltype (n)::value == 4)
-          fold_picture<R, WARPS> (l, p, block, stages, warp);
-      });
+  share_all<R, WARPS, FrameByFrame<4, 1>> (l, [&] (const ConvolveLaunchPicture &p, Shares<R, WARPS> &shares,
+                                                   const Order &order, Stages &stages, int s, uint32_t offset,
+                                                   int lane, int y0, int y1, auto phase) {
+    fold_step<R, WARPS, decltype (phase)::value> (l, p, shares, order, stages, s, offset, lane, y0, y1);
+  });
 }
 
 #endif

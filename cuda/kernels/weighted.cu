@@ -66,50 +66,19 @@ share_step (const ConvolveLaunchPicture &p, Shares<R, WARPS> &shares, const Orde
   });
 }
 
-/* As filter_picture. */
 template <int R, int WARPS>
 __device__ __forceinline__ void
-share_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp)
+filter_all (const ConvolveLaunch &l)
 {
-  int lane = lane_index ();
-  uint32_t tasks = p.blocks_x * p.blocks_y;
-  constexpr int pitch = convolve_banded_pitch (4, 1, 2 * R + 1, WARPS);
-  uint32_t offset = lane / 4 * pitch + (-R * 4 & 15) + warp * 64 + 16 * (lane % 4);
-  Shares<R, WARPS> shares;
-  Order order (p);
-
-  if (block - p.first_block >= tasks)
-    return;
-  load_shares (l, p, stages, lane, warp, shares);
-  for (; block - p.first_block < tasks; block += gridDim.x) {
-    Task<4, 1, R, WARPS> task (p, block - p.first_block);
-
-    task.set_edges (stages, p, lane, warp, shares.edges);
-    shares.x = task.x0 + warp * CONVOLVE_BANDED_PIXELS (4);
-    walk_steps<Tile<4, R>::phases> (task.steps, [&] (int s, auto phase) {
-      share_step<R, WARPS, decltype (phase)::value> (p, shares, order, stages, s, offset, lane, task.y0, task.y1);
-    });
-  }
-}
-
-template <int R, int WARPS>
-__device__ __forceinline__ void
-share_all (const ConvolveLaunch &l)
-{
-  part_work<WARPS> (
-      l,
-      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, uint32_t &landed_turns) {
-        if constexpr (decltype (n)::value == 4)
-          feed_picture<4, 1, R, WARPS> (l, p, block, stages, landed_turns);
-      },
-      [&] (auto n, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp) {
-        if constexpr (decltype (n)::value == 4)
-          share_picture<R, WARPS> (l, p, block, stages, warp);
-      });
+  share_all<R, WARPS, Feed<4, 1>> (l, [&] (const ConvolveLaunchPicture &p, Shares<R, WARPS> &shares,
+                                           const Order &order, Stages &stages, int s, uint32_t offset, int lane,
+                                           int y0, int y1, auto phase) {
+    share_step<R, WARPS, decltype (phase)::value> (p, shares, order, stages, s, offset, lane, y0, y1);
+  });
 }
 
 #endif
 
 #define KERNEL(name, source, route, samples, terms, taps) \
-  CONVOLVE_STRIP_KERNEL (name, CONVOLVE_WEIGHTED_WARPS (taps), share_all<taps / 2, CONVOLVE_WEIGHTED_WARPS (taps)>)
+  CONVOLVE_STRIP_KERNEL (name, CONVOLVE_WEIGHTED_WARPS (taps), filter_all<taps / 2, CONVOLVE_WEIGHTED_WARPS (taps)>)
 CONVOLVE_VARIANTS_WEIGHTED (KERNEL)

@@ -406,6 +406,7 @@ static const struct
   {"mbarrier.arrive.shared.b64", barrier_arrive},
   {"mbarrier.arrive.expect_tx.shared.b64", barrier_expect},
   {"mbarrier.try_wait.parity.shared.b64", barrier_try, PTX_POLL},
+  {"mbarrier.test_wait.parity.shared.b64", barrier_try, PTX_POLL},
   {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
       bulk_copy},
   {"cp.async.ca.shared.global", lane_copy},

@@ -62,7 +62,6 @@ struct _PtxInstruction
 typedef struct
 {
   gchar *name;
-  const gchar *file;
   PtxInstruction *code;
   guint n_code, n_registers;
   guint first_constant;         /* registers from here on: */

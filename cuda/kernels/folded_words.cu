@@ -54,63 +54,36 @@ add_frames (const ConvolveLaunch &l, const WordTables<N, R, true> &w, const Word
   }
 }
 
-/* The tasks of a picture that are this block's: a working warp. */
 template <int N, int R, int WARPS>
 __device__ __forceinline__ void
 fold_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp)
 {
-  using T = Tile<N, R>;
-  constexpr int pitch = convolve_banded_pitch (N, 2, 2 * R + 1, WARPS), pixels = CONVOLVE_BANDED_PIXELS (N);
-  int lane = lane_index (), g = lane / 4, t = lane % 4;
-  uint32_t tasks = p.blocks_x * p.blocks_y;
-  uint32_t offset = g * pitch + (-2 * R * N & 15) + warp * pixels * 2 * N + (natural_order<N> ? 16 : 8 * N) * t;
-  WordTables<N, R, true> w;
-  WordBlock<N, R> h[T::blocks] = {};
+  walk_words<N, R, WARPS, true> (
+      l, p, block, stages, warp,
+      [&] (const auto &w, const WordFormat &format, const auto &edges, uint32_t offset, int lane, auto &h,
+           int newest) {
+        Quad rows[2][Tile<N, R>::units];
 
-  if (block - p.first_block >= tasks)
-    return;
-  load_tables<N, R, WARPS> (l, p, lane, warp, stages.end (), w);
-
-  const WordFormat format (p.component[0]);
-
-  for (; block - p.first_block < tasks; block += gridDim.x) {
-    Task<N, 2, R, WARPS> task (p, block - p.first_block);
-    typename Task<N, 2, R, WARPS>::StripEdges edges;
-    int x = task.x0 + warp * pixels;
-
-    task.set_edges (stages, p, lane, warp, edges);
-
-    walk_steps<T::phases> (task.steps, [&] (int s, auto phase) {
-      constexpr int PHASE = decltype (phase)::value, newest = T::odd ? T::blocks - 2 : 2 * PHASE;
-      Quad rows[2][T::units];
-
-      if constexpr (T::odd)
+        move_blocks<N, R> (h);
+        add_frames<N, R, WARPS> (l, w, format, stages, edges, offset, lane, rows);
+        split_rows (rows, h + newest);
+      },
+      [&] (const auto &w, const auto &h, int x, int y, int y1, int t, auto phase) {
 #pragma unroll
-        for (int i = 0; i < T::blocks - 2; i++)
-          h[i] = h[i + 2];
-      add_frames<N, R, WARPS> (l, w, format, stages, edges, offset, lane, rows);
-      split_rows (rows, h + newest);
-      if (s < T::fill)
-        return;
+        for (int part = 0; part < 2; part++) {
+          Quad sum[1][4];
 
-      int y = task.y0 + CONVOLVE_BANDED_ROWS * (s - T::fill) + g;
+          filter_columns<N, R, decltype (phase)::value, 1> (w, h, part, sum);
+          store_part (w, p, x, y, y1, t, part, sum[0], [&] (uint8_t *to, int left, const auto &words) {
+            uint32_t bits = (uint32_t)p.dst | (uint32_t)p.dst_stride;
 
-#pragma unroll
-      for (int part = 0; part < 2; part++) {
-        Quad sum[1][4];
-
-        filter_columns<N, R, PHASE, 1> (w, h, part, sum);
-        store_part (w, p, x, y, task.y1, t, part, sum[0], [&] (uint8_t *to, int left, const auto &words) {
-          uint32_t bits = (uint32_t)p.dst | (uint32_t)p.dst_stride;
-
-          if ((bits & 3) == 0)
-            store_words (to, left, (bits & (N == 1 ? 7 : 15)) == 0, words);
-          else
-            store_bytes (to, left, words);
-        });
-      }
-    });
-  }
+            if ((bits & 3) == 0)
+              store_words (to, left, (bits & (N == 1 ? 7 : 15)) == 0, words);
+            else
+              store_bytes (to, left, words);
+          });
+        }
+      });
 }
 
 template <int R, int WARPS>

@@ -10,67 +10,44 @@ __device__ __forceinline__ void
 filter_picture (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp)
 {
   using T = Tile<N, R>;
-  constexpr int pitch = convolve_banded_pitch (N, 2, 2 * R + 1, WARPS), pixels = CONVOLVE_BANDED_PIXELS (N);
+  constexpr int pitch = convolve_banded_pitch (N, 2, 2 * R + 1, WARPS);
   constexpr int at_once = WORDS_AT_ONCE (R, WARPS);
-  int lane = lane_index (), g = lane / 4, t = lane % 4;
-  uint32_t tasks = p.blocks_x * p.blocks_y;
-  uint32_t offset = g * pitch + (-2 * R * N & 15) + warp * pixels * 2 * N + (natural_order<N> ? 16 : 8 * N) * t;
   bool wide = (((uint32_t)p.dst | (uint32_t)p.dst_stride) & (N == 1 ? 7 : 15)) == 0;
-  WordTables<N, R> w;
-  WordBlock<N, R> h[T::blocks] = {};
 
-  if (block - p.first_block >= tasks)
-    return;
-  load_tables<N, R, WARPS> (l, p, lane, warp, stages.end (), w);
+  walk_words<N, R, WARPS, false> (
+      l, p, block, stages, warp,
+      [&] (const auto &w, const WordFormat &format, const auto &edges, uint32_t offset, int lane, auto &h,
+           int newest) {
+        uint32_t from = stages.at () + offset;
 
-  const WordFormat format (p.component[0]);
-
-  for (; block - p.first_block < tasks; block += gridDim.x) {
-    Task<N, 2, R, WARPS> task (p, block - p.first_block);
-    typename Task<N, 2, R, WARPS>::StripEdges edges;
-    int x = task.x0 + warp * pixels;
-
-    task.set_edges (stages, p, lane, warp, edges);
-
-    walk_steps<T::phases> (task.steps, [&] (int s, auto phase) {
-      constexpr int PHASE = decltype (phase)::value, newest = T::odd ? T::blocks - 2 : 2 * PHASE;
-      uint32_t from = stages.at () + offset;
-
-      barrier_wait (stages.full (), stages.turn);
-      edges.apply (stages, pitch, lane);
-      if constexpr (T::odd)
+        barrier_wait (stages.full (), stages.turn);
+        edges.apply (stages, pitch, lane);
+        move_blocks<N, R> (h);
 #pragma unroll
-        for (int i = 0; i < T::blocks - 2; i++)
-          h[i] = h[i + 2];
+        for (int k = 0; k < 2; k += at_once) {
+          Quad sum[at_once][T::units];
+
+          start_rows (w, sum);
+          add_rows<N, R, at_once> (w, format, from + 8 * k * pitch, pitch, sum);
+          split_rows (sum, h + newest + k);
+        }
+        __syncwarp ();
+        if (lane == 0)
+          barrier_arrive (stages.empty ());
+        stages.next ();
+      },
+      [&] (const auto &w, const auto &h, int x, int y, int y1, int t, auto phase) {
 #pragma unroll
-      for (int k = 0; k < 2; k += at_once) {
-        Quad sum[at_once][T::units];
+        for (int part = 0; part < 2; part += at_once) {
+          Quad sum[at_once][4];
 
-        start_rows (w, sum);
-        add_rows<N, R, at_once> (w, format, from + 8 * k * pitch, pitch, sum);
-        split_rows (sum, h + newest + k);
-      }
-      __syncwarp ();
-      if (lane == 0)
-        barrier_arrive (stages.empty ());
-      stages.next ();
-      if (s < T::fill)
-        return;
-
-      int y = task.y0 + CONVOLVE_BANDED_ROWS * (s - T::fill) + g;
-
+          filter_columns<N, R, decltype (phase)::value, at_once> (w, h, part, sum);
 #pragma unroll
-      for (int part = 0; part < 2; part += at_once) {
-        Quad sum[at_once][4];
-
-        filter_columns<N, R, PHASE, at_once> (w, h, part, sum);
-#pragma unroll
-        for (int k = 0; k < at_once; k++)
-          store_part (w, p, x, y, task.y1, t, part + k, sum[k],
-                      [&] (uint8_t *to, int left, const auto &words) { store_words (to, left, wide, words); });
-      }
-    });
-  }
+          for (int k = 0; k < at_once; k++)
+            store_part (w, p, x, y, y1, t, part + k, sum[k],
+                        [&] (uint8_t *to, int left, const auto &words) { store_words (to, left, wide, words); });
+        }
+      });
 }
 
 template <int R, int WARPS>

@@ -369,4 +369,54 @@ store_part (const WordTables<N, R, FRAMES> &w, const ConvolveLaunchPicture &p, i
   }
 }
 
+/* The tasks of a picture that are this block's: a working warp. rows (w, format, edges, offset, lane, h, newest)
+ * filters the next sixteen rows along x into the blocks from newest on; columns (w, h, x, y, y1, t, phase) makes
+ * results of them: the lane's from pixel x of the warp's first and row y on. */
+template <int N, int R, int WARPS, bool FOLDED, class Rows, class Columns>
+__device__ __forceinline__ void
+walk_words (const ConvolveLaunch &l, const ConvolveLaunchPicture &p, uint32_t &block, Stages &stages, int warp,
+            Rows rows, Columns columns)
+{
+  using T = Tile<N, R>;
+  constexpr int pitch = convolve_banded_pitch (N, 2, 2 * R + 1, WARPS), pixels = CONVOLVE_BANDED_PIXELS (N);
+  int lane = lane_index (), g = lane / 4, t = lane % 4;
+  uint32_t tasks = p.blocks_x * p.blocks_y;
+  uint32_t offset = g * pitch + (-2 * R * N & 15) + warp * pixels * 2 * N + (natural_order<N> ? 16 : 8 * N) * t;
+  WordTables<N, R, FOLDED> w;
+  WordBlock<N, R> h[T::blocks] = {};
+
+  if (block - p.first_block >= tasks)
+    return;
+  load_tables<N, R, WARPS> (l, p, lane, warp, stages.end (), w);
+
+  const WordFormat format (p.component[0]);
+
+  for (; block - p.first_block < tasks; block += gridDim.x) {
+    Task<N, 2, R, WARPS> task (p, block - p.first_block);
+    typename Task<N, 2, R, WARPS>::StripEdges edges;
+    int x = task.x0 + warp * pixels;
+
+    task.set_edges (stages, p, lane, warp, edges);
+
+    walk_steps<T::phases> (task.steps, [&] (int s, auto phase) {
+      constexpr int PHASE = decltype (phase)::value, newest = T::odd ? T::blocks - 2 : 2 * PHASE;
+
+      rows (w, format, edges, offset, lane, h, newest);
+      if (s >= T::fill)
+        columns (w, h, x, task.y0 + CONVOLVE_BANDED_ROWS * (s - T::fill) + g, task.y1, t, phase);
+    });
+  }
+}
+
+/* Makes room for two blocks of rows, where they move on. */
+template <int N, int R>
+__device__ __forceinline__ void
+move_blocks (WordBlock<N, R> (&h)[Tile<N, R>::blocks])
+{
+  if constexpr (Tile<N, R>::odd)
+#pragma unroll
+    for (int i = 0; i < Tile<N, R>::blocks - 2; i++)
+      h[i] = h[i + 2];
+}
+
 #endif

@@ -247,8 +247,8 @@ half_value (guint16 bits)
   return bits & 0x8000 ? -value : value;
 }
 
-gfloat
-ptx_from_half (guint16 bits)
+static gfloat
+from_half (guint16 bits)
 {
   static gfloat *table;
 
@@ -285,10 +285,10 @@ two_halves (gdouble low, gdouble high)
   return to_half (low) | (guint32) to_half (high) << 16;
 }
 
-#define LOW(k) ((gdouble) ptx_from_half (OPERAND (k)[l]))
-#define HIGH(k) ((gdouble) ptx_from_half (OPERAND (k)[l] >> 16))
+#define LOW(k) ((gdouble) from_half (OPERAND (k)[l]))
+#define HIGH(k) ((gdouble) from_half (OPERAND (k)[l] >> 16))
 
-BODY (cvt_f32_f16, D = from_float (ptx_from_half (OPERAND (1)[l])))
+BODY (cvt_f32_f16, D = from_float (from_half (OPERAND (1)[l])))
 BODY (cvt_rn_f16_f32, D = to_half (FA))
 BODY (cvt_rn_f16x2_f32, D = two_halves (FB, FA))
 BODY (add_f16x2, D = two_halves (LOW (1) + LOW (2), HIGH (1) + HIGH (2)))
@@ -364,14 +364,14 @@ multiply (const PtxInstruction * i, PtxWarp * w, guint k_steps)
       guint32 v = OPERAND (4 + k)[l];
       gfloat *to = &a[group + k % 2 * 8][pair + k / 2 * 8];
 
-      to[0] = ptx_from_half (v);
-      to[1] = ptx_from_half (v >> 16);
+      to[0] = from_half (v);
+      to[1] = from_half (v >> 16);
     }
     for (guint k = 0; k < nb; k++) {
       guint32 v = OPERAND (first_b + k)[l];
 
-      b[pair + 8 * k][group] = ptx_from_half (v);
-      b[pair + 8 * k + 1][group] = ptx_from_half (v >> 16);
+      b[pair + 8 * k][group] = from_half (v);
+      b[pair + 8 * k + 1][group] = from_half (v >> 16);
     }
     for (guint k = 0; k < 4; k++)
       c[group + k / 2 * 8][pair + k % 2] = to_float (OPERAND (first_c + k)[l]);
@@ -397,8 +397,9 @@ mma_k8 (const PtxInstruction * i, PtxWarp * w, guint32 mask)
   multiply (i, w, 1);
 }
 
-static void
-nothing (const PtxInstruction * i, PtxWarp * w, guint32 mask)
+/* What others see to, and what makes no difference here. */
+void
+ptx_nothing (const PtxInstruction * i, PtxWarp * w, guint32 mask)
 {
 }
 
@@ -467,13 +468,13 @@ WHOLE_TYPES (WHOLE_NAMES)
   {"vote.sync.any.pred", vote_any, PTX_TOGETHER},
   {"vote.sync.ballot.b32", vote_ballot, PTX_TOGETHER},
   {"elect.sync", elect, PTX_TOGETHER},
-  {"bar.warp.sync", nothing, PTX_TOGETHER},
+  {"bar.warp.sync", ptx_nothing, PTX_TOGETHER},
   {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", mma_k16,
-      PTX_TOGETHER},
-  {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", mma_k8, PTX_TOGETHER},
-  {"bar.sync", nothing, PTX_BARRIER},
-  {"bra", nothing, PTX_BRANCH}, {"bra.uni", nothing, PTX_BRANCH},
-  {"ret", nothing, PTX_EXIT}, {"exit", nothing, PTX_EXIT},
+      PTX_WARP},
+  {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", mma_k8, PTX_WARP},
+  {"bar.sync", ptx_nothing, PTX_BARRIER},
+  {"bra", ptx_nothing, PTX_BRANCH}, {"bra.uni", ptx_nothing, PTX_BRANCH},
+  {"ret", ptx_nothing, PTX_EXIT}, {"exit", ptx_nothing, PTX_EXIT},
 };
 /* *INDENT-ON* */
 

@@ -150,21 +150,26 @@ get (const guint8 * from, guint bytes, gboolean is_signed)
   return ptx_extend (v, bytes, is_signed);
 }
 
+/* Where a lane's elements are, whose address is in that operand; NULL if that
+ * is nowhere. */
+static guint8 *
+elements_at (const PtxInstruction * i, PtxWarp * w, guint operand, guint lane)
+{
+  guint64 base = w->registers[i->operand[operand]][lane];
+
+  if (i->space == PTX_SHARED)
+    base = (guint32) base;
+  return resolve (w, i, base + i->offset[0], i->bytes * i->elements, lane);
+}
+
 static void
 load (const PtxInstruction * i, PtxWarp * w, guint32 mask)
 {
-  const guint64 *base = w->registers[i->operand[i->elements]];
-
   for (guint l = 0; l < PTX_LANES; l++) {
-    const guint8 *from;
+    const guint8 *from = mask >> l & 1 ? elements_at (i, w, i->elements, l)
+        : NULL;
 
-    if ((mask >> l & 1) == 0)
-      continue;
-    from = resolve (w, i, (i->space == PTX_SHARED ? (guint32) base[l] :
-            base[l]) + i->offset[0], i->bytes * i->elements, l);
-    if (from == NULL)
-      return;
-    for (guint k = 0; k < i->elements; k++)
+    for (guint k = 0; from != NULL && k < i->elements; k++)
       w->registers[i->operand[k]][l] =
           get (from + k * i->bytes, i->bytes, i->is_signed);
   }
@@ -173,18 +178,10 @@ load (const PtxInstruction * i, PtxWarp * w, guint32 mask)
 static void
 store (const PtxInstruction * i, PtxWarp * w, guint32 mask)
 {
-  const guint64 *base = w->registers[i->operand[0]];
-
   for (guint l = 0; l < PTX_LANES; l++) {
-    guint8 *to;
+    guint8 *to = mask >> l & 1 ? elements_at (i, w, 0, l) : NULL;
 
-    if ((mask >> l & 1) == 0)
-      continue;
-    to = resolve (w, i, (i->space == PTX_SHARED ? (guint32) base[l] :
-            base[l]) + i->offset[0], i->bytes * i->elements, l);
-    if (to == NULL)
-      return;
-    for (guint k = 0; k < i->elements; k++)
+    for (guint k = 0; to != NULL && k < i->elements; k++)
       memcpy (to + k * i->bytes, &w->registers[i->operand[1 + k]][l], i->bytes);
   }
 }
@@ -389,11 +386,6 @@ lane_copies_wait (const PtxInstruction * i, PtxWarp * w, guint32 mask)
   ptx_warp_arrive (w, G_MAXUINT);
 }
 
-static void
-fence (const PtxInstruction * i, PtxWarp * w, guint32 mask)
-{
-}
-
 /* ---- names ---- */
 
 static const struct
@@ -413,7 +405,7 @@ static const struct
   {"cp.async.cg.shared.global", lane_copy},
   {"cp.async.mbarrier.arrive.noinc.shared.b64", lane_copies_tell},
   {"cp.async.wait_all", lane_copies_wait},
-  {"fence.proxy.async.shared::cta", fence},
+  {"fence.proxy.async.shared::cta", ptx_nothing},
 };
 
 /* ld and st: how they are cached does not matter here. */

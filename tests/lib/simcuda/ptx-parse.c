@@ -28,6 +28,10 @@ typedef struct
   gboolean failed;
 } Reader;
 
+/* Where what the launch adds begins, until the layout is known: no other
+ * constant's value. */
+#define DYNAMIC G_GUINT64_CONSTANT (0xdddddddddddddddd)
+
 static GHashTable *sources;     /* function's name -> Source */
 static GHashTable *functions;   /* -> PtxFunction */
 
@@ -137,12 +141,8 @@ symbol (Reader * reader, const gchar * name)
     complain (reader, "not known", name);
     return 0;
   }
-  if (bytes == 0) {
-    /* A value that is no other's, until the layout is known. */
-    guint64 mark = G_GUINT64_CONSTANT (0xdddddddddddddddd);
-
-    return constant (reader, mark);
-  }
+  if (bytes == 0)
+    return constant (reader, DYNAMIC);
   f->shared_bytes = (f->shared_bytes + align - 1) / align * align;
   known = GUINT_TO_POINTER (PTX_SHARED_BASE + f->shared_bytes);
   f->shared_bytes += bytes;
@@ -368,7 +368,7 @@ resolve_constants (Reader * reader)
   for (guint k = 0; k < reader->constants->len; k++) {
     guint64 *value = &g_array_index (reader->constants, guint64, k);
 
-    if (*value == G_GUINT64_CONSTANT (0xdddddddddddddddd))
+    if (*value == DYNAMIC)
       *value = PTX_SHARED_BASE + f->shared_bytes;
   }
   f->first_constant = f->n_registers;

@@ -73,12 +73,12 @@ meet (PtxWarp * w, guint32 lanes, guint32 needed, guint at)
   return lanes;
 }
 
-/* Which lanes have to be there: the last operand says it, but all of them for a
- * barrier and the product of matrices. */
+/* Which lanes have to be there: all of them, or those that the last operand
+ * names. */
 static guint32
 needed_lanes (const PtxWarp * w, const PtxInstruction * i, guint32 lanes)
 {
-  if (i->kind == PTX_BARRIER || i->n == PTX_OPERANDS || i->n == 11)
+  if (i->kind != PTX_TOGETHER)
     return w->alive;
   return w->registers[i->operand[i->n - 1]][__builtin_ctz (lanes)];
 }
@@ -141,6 +141,7 @@ run_lanes (PtxWarp * w, gint * turn)
         set_lanes (w, lanes & ~mask, at + 1);
         return;
       case PTX_TOGETHER:
+      case PTX_WARP:
       case PTX_BARRIER:
         if (mask == 0)
           break;

@@ -31,6 +31,7 @@ typedef enum
   PTX_BRANCH,
   PTX_EXIT,
   PTX_TOGETHER,                 /* the lanes of its last operand meet */
+  PTX_WARP,                     /* all lanes meet */
   PTX_BARRIER,                  /* a block's warps meet */
   PTX_POLL                      /* asks whether something has come */
 } PtxKind;
@@ -102,8 +103,7 @@ const PtxFunction *ptx_function (const gchar * folder, const gchar * name);
 /* ptx-lanes.c */
 /* What an instruction of that name does, or NULL: sets function, kind and what there is of space, elements, bytes. */
 gboolean ptx_known (const gchar * name, PtxInstruction * i);
-/* The value of a half float's bits. */
-gfloat ptx_from_half (guint16 bits);
+void ptx_nothing (const PtxInstruction * i, PtxWarp * w, guint32 mask);
 
 /* ptx-memory.c: loads, stores and asynchronous copies, barriers of shared memory */
 gboolean ptx_known_memory (const gchar * name, PtxInstruction * i);
